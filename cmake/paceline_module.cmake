@@ -1,0 +1,26 @@
+# paceline_module(NAME SOURCES a.cpp … [PUBLIC lib …] [PRIVATE lib …])
+# One folder of src/ = one static library paceline_NAME with alias paceline::NAME.
+# PUBLIC: libraries whose types appear in the module's headers; PRIVATE: those that stay in its .cpp files.
+function(paceline_module name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(paceline_${name} STATIC ${ARG_SOURCES})
+  add_library(paceline::${name} ALIAS paceline_${name})
+  target_include_directories(paceline_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  target_link_libraries(paceline_${name} PUBLIC ${ARG_PUBLIC} PRIVATE paceline_warnings ${ARG_PRIVATE})
+endfunction()
+
+# paceline_test(NAME SOURCES a_test.cpp … [LIBS lib …] [LABELS unit|integration|slow] [TIMEOUT seconds])
+# One GoogleTest program per module folder of tests/; every TEST becomes one ctest entry.
+function(paceline_test name)
+  cmake_parse_arguments(ARG "" "LABELS;TIMEOUT" "SOURCES;LIBS" ${ARGN})
+  if(NOT ARG_LABELS)
+    set(ARG_LABELS unit)
+  endif()
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 120)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE paceline_warnings ${ARG_LIBS} GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS ${ARG_LABELS} TIMEOUT ${ARG_TIMEOUT})
+endfunction()

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <span>
+#include <type_traits>
+
+#include "base/check.h"
+
+namespace paceline {
+
+/// Owning array of trivial elements, zeroed, aligned for vector loads (64 bytes) or for huge pages.
+template <typename T>
+class AlignedBuffer {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  AlignedBuffer() = default;
+  /// Allocates `size` zeroed elements. Throws std::bad_alloc. Requires: alignment is a power of two
+  /// >= 64.
+  explicit AlignedBuffer(std::size_t size, std::size_t alignment = 64) : size_(size) {
+    if (size == 0) return;
+    DCHECK(alignment >= 64 && (alignment & (alignment - 1)) == 0);
+    if (size > (static_cast<std::size_t>(-1) - alignment) / sizeof(T)) throw std::bad_alloc();
+    const std::size_t bytes = (size * sizeof(T) + alignment - 1) / alignment * alignment;
+    void* memory = std::aligned_alloc(alignment, bytes);
+    if (memory == nullptr) throw std::bad_alloc();
+    std::fill_n(static_cast<unsigned char*>(memory), bytes, static_cast<unsigned char>(0));
+    data_.reset(static_cast<T*>(memory));
+  }
+
+  [[nodiscard]] T* data() { return data_.get(); }
+  [[nodiscard]] const T* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t size_bytes() const { return size_ * sizeof(T); }
+  [[nodiscard]] std::span<T> span() { return {data_.get(), size_}; }
+  [[nodiscard]] std::span<const T> span() const { return {data_.get(), size_}; }
+  T& operator[](std::size_t i) { return data_.get()[i]; }
+  const T& operator[](std::size_t i) const { return data_.get()[i]; }
+
+ private:
+  struct Free {
+    void operator()(T* p) const { std::free(p); }
+  };
+  std::unique_ptr<T, Free> data_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace paceline
