@@ -6,6 +6,10 @@ function(paceline_module name)
   add_library(paceline_${name} STATIC ${ARG_SOURCES})
   add_library(paceline::${name} ALIAS paceline_${name})
   target_include_directories(paceline_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
+  # Lets the target all_verify_interface_header_sets compile every header alone, with the PUBLIC libraries only.
+  file(GLOB headers CONFIGURE_DEPENDS *.h)
+  target_sources(paceline_${name} PUBLIC FILE_SET HEADERS BASE_DIRS ${CMAKE_SOURCE_DIR}/src FILES ${headers})
+  set_target_properties(paceline_${name} PROPERTIES VERIFY_INTERFACE_HEADER_SETS ON)
   target_link_libraries(paceline_${name} PUBLIC ${ARG_PUBLIC} PRIVATE paceline_warnings ${ARG_PRIVATE})
 endfunction()
 
