@@ -23,6 +23,8 @@ class TensorSource {
 
   virtual ~TensorSource() = default;
   [[nodiscard]] virtual bool has(std::string_view name) const = 0;
+  /// All tensors, sorted; valid as long as the source.
+  [[nodiscard]] virtual std::vector<std::string_view> names() const = 0;
   /// Errors: kBadFile when the tensor is missing.
   [[nodiscard]] virtual Result<Shape> shape(std::string_view name) const = 0;
   /// Dequantises rows [first_row, first_row + num_rows) into `out` [num_rows, columns].
