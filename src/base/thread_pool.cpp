@@ -1,13 +1,28 @@
 #include "base/thread_pool.h"
 
+#include <chrono>
+
 #include "base/check.h"
 
 namespace paceline {
 namespace {
 
-// About 20 µs of pause instructions on current processors: longer than the serial parts between two
-// forks of a layer, much shorter than a scheduler tick.
-constexpr int kSpinIterations = 2000;
+/// Longer than the serial parts between two forks of a layer, about what waking a sleeping thread
+/// costs, and much shorter than a scheduler's time slice.
+constexpr std::chrono::microseconds kSpinTime{50};
+/// Pauses between two looks at the clock: 16 pauses are 0.2 to 0.8 µs on current processors.
+constexpr int kPausesPerClockRead = 16;
+
+constexpr int kTaskBits = 24;
+constexpr std::uint64_t kTaskMask = (std::uint64_t{1} << kTaskBits) - 1;
+
+constexpr std::uint64_t make_ticket(std::uint64_t fork, int num_tasks) {
+  return fork << (2 * kTaskBits) | static_cast<std::uint64_t>(num_tasks) << kTaskBits;
+}
+constexpr int tasks_of(std::uint64_t ticket) {
+  return static_cast<int>(ticket >> kTaskBits & kTaskMask);
+}
+constexpr int next_of(std::uint64_t ticket) { return static_cast<int>(ticket & kTaskMask); }
 
 void pause_briefly() {
 #if defined(__x86_64__)
@@ -15,6 +30,19 @@ void pause_briefly() {
 #elif defined(__aarch64__)
   asm volatile("yield");
 #endif
+}
+
+/// Spins until `ready()` or kSpinTime has passed; returns the last answer.
+template <typename Ready>
+bool spin_until(Ready ready) {
+  const auto start = std::chrono::steady_clock::now();
+  do {
+    for (int i = 0; i < kPausesPerClockRead; ++i) {
+      if (ready()) return true;
+      pause_briefly();
+    }
+  } while (std::chrono::steady_clock::now() - start < kSpinTime);
+  return ready();
 }
 
 }  // namespace
@@ -29,8 +57,8 @@ ThreadPool::ThreadPool(int num_threads) {
 
 ThreadPool::~ThreadPool() {
   stopping_.store(true, std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  forks_.fetch_add(1, std::memory_order_release);
+  forks_.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
@@ -39,48 +67,48 @@ void ThreadPool::parallel_for(int num_tasks, FunctionRef<void(int task, int work
     for (int i = 0; i < num_tasks; ++i) task(i, 0);
     return;
   }
+  CHECK(num_tasks <= kMaxTasks);
   task_ = &task;
-  num_tasks_ = num_tasks;
-  next_task_.store(0, std::memory_order_relaxed);
-  num_active_.store(static_cast<int>(threads_.size()), std::memory_order_relaxed);
-  generation_.fetch_add(1, std::memory_order_release);
-  generation_.notify_all();
+  done_.store(0, std::memory_order_relaxed);
+  const std::uint64_t fork = (ticket_.load(std::memory_order_relaxed) >> (2 * kTaskBits)) + 1;
+  ticket_.store(make_ticket(fork, num_tasks), std::memory_order_release);
+  forks_.fetch_add(1, std::memory_order_release);
+  forks_.notify_all();
   run_tasks(0);
-  for (int spins = 0;; ++spins) {
-    const int active = num_active_.load(std::memory_order_acquire);
-    if (active == 0) return;
-    if (spins < kSpinIterations) {
-      pause_briefly();
-    } else {
-      num_active_.wait(active, std::memory_order_acquire);
-    }
+  wait_until_done(num_tasks);
+}
+
+void ThreadPool::wait_until_done(int num_tasks) {
+  const auto is_done = [&] { return done_.load(std::memory_order_acquire) == num_tasks; };
+  if (spin_until(is_done)) return;
+  for (auto done = done_.load(std::memory_order_acquire); done != num_tasks;
+       done = done_.load(std::memory_order_acquire)) {
+    done_.wait(done, std::memory_order_acquire);
   }
 }
 
 void ThreadPool::worker_loop(int worker) {
-  std::uint32_t seen = 0;
+  std::int32_t seen = 0;
   while (true) {
-    std::uint32_t current = generation_.load(std::memory_order_acquire);
-    for (int spins = 0; current == seen; ++spins) {
-      if (spins < kSpinIterations) {
-        pause_briefly();
-      } else {
-        generation_.wait(seen, std::memory_order_acquire);
-      }
-      current = generation_.load(std::memory_order_acquire);
-    }
-    seen = current;
+    const auto has_new_fork = [&] { return forks_.load(std::memory_order_acquire) != seen; };
+    if (!spin_until(has_new_fork)) forks_.wait(seen, std::memory_order_acquire);
+    seen = forks_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
     run_tasks(worker);
-    if (num_active_.fetch_sub(1, std::memory_order_acq_rel) == 1) num_active_.notify_one();
   }
 }
 
 void ThreadPool::run_tasks(int worker) {
-  while (true) {
-    const int i = next_task_.fetch_add(1, std::memory_order_relaxed);
-    if (i >= num_tasks_) return;
-    (*task_)(i, worker);
+  std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
+  while (next_of(ticket) < tasks_of(ticket)) {
+    if (!ticket_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_acq_rel,
+                                       std::memory_order_acquire)) {
+      continue;
+    }
+    const int num_tasks = tasks_of(ticket);
+    (*task_)(next_of(ticket), worker);
+    if (done_.fetch_add(1, std::memory_order_acq_rel) + 1 == num_tasks) done_.notify_one();
+    ticket = ticket_.load(std::memory_order_acquire);
   }
 }
 
