@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/ids.h"
+#include "metrics/metric_labels.h"
 #include "sampling/logprobs.h"
 #include "sampling/sampling_params.h"
 
@@ -20,6 +21,8 @@ namespace paceline {
 struct GenerationRequest {
   RequestId id{};
   TenantId tenant{};
+  Api api = Api::kChat;                       ///< label of metrics and request lists
+  Transport transport = Transport::kHttp;     ///< likewise
   std::vector<std::vector<TokenId>> prompts;  ///< 1 … 128, none empty
   SamplingParams sampling;
   int max_tokens = 0;  ///< effective cap per choice; 0 computes the prompt only
@@ -33,9 +36,6 @@ struct GenerationRequest {
 };
 
 enum class FinishReason { kStop, kLength };
-
-/// Why a request was cancelled; label `cause` of paceline_cancellations_total.
-enum class CancelCause { kDisconnect, kApi, kAdmin, kDeadline, kSlowReader, kDrain };
 
 /// Counted like API.md §3.3: the prompts once each, all choices' generated tokens summed, end
 /// tokens not counted.
