@@ -22,6 +22,10 @@ struct SchedulerOptions {
   int max_chunk_tokens = 512;
   /// Prefill tokens every step carries while a prompt waits, tokens.
   int min_chunk_tokens = 16;
+  /// Tokens of all sequences in one step; sizes the model's activations.
+  int max_step_tokens = 2048;
+  /// Rows of logits in one step; with max_step_tokens it also bounds how many sequences run.
+  int max_logits_rows = 256;
   /// Predicted duration a step aims at, milliseconds (`scheduler.target_step_ms`).
   double target_step_ms = 50;
   /// Prompt tokens per step of a sequence that wants prompt log-probabilities (each needs a row of
@@ -32,6 +36,8 @@ struct SchedulerOptions {
   std::int64_t max_gap_tokens = 8192;
   /// Reuse of full and partial blocks (`cache.enabled`).
   bool prefix_cache = true;
+  /// Secret mixed into block hashes, so that no client can aim at a bucket of the prefix cache.
+  std::uint64_t hash_seed = 0;
 };
 
 }  // namespace paceline
