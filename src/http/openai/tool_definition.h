@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "http/openai/field_reader.h"
+
+namespace paceline::openai {
+
+/// A function the model may call; schemas stay JSON text.
+struct ToolDefinition {
+  std::string name;
+  std::optional<std::string> description = {};
+  std::optional<std::string> parameters = {};  ///< compact JSON of a schema object
+  std::optional<bool> strict = {};
+};
+
+enum class ToolChoice { kNone, kAuto, kRequired, kNamed };
+
+/// `tools`, `tool_choice` and `parallel_tool_calls` after validation.
+struct ToolFields {
+  std::vector<ToolDefinition> tools = {};
+  ToolChoice choice = ToolChoice::kNone;
+  std::string chosen_name = {};  ///< for kNamed
+  bool parallel_calls = true;
+};
+
+/// How a tool is written: chat nests name and schema under `function`, responses are flat.
+enum class ToolShape { kNested, kFlat };
+
+/// Reads and checks the three fields (API.md §3.6).
+[[nodiscard]] ToolFields read_tool_fields(FieldReader& reader, ToolShape shape);
+/// Refuses, with unsupported_parameter, tools that the model may call: output is not parsed for
+/// calls, so only `tool_choice: "none"` is served with tools.
+void refuse_tool_calls(FieldReader& reader, const ToolFields& fields);
+
+/// The tool as the chat template shows it: compact `{"type":"function","function":{…}}`.
+[[nodiscard]] std::string template_text(const ToolDefinition& tool);
+[[nodiscard]] std::vector<std::string> template_texts(const std::vector<ToolDefinition>& tools);
+
+/// Whether `name` matches ^[A-Za-z0-9_-]{1,64}$.
+[[nodiscard]] bool is_valid_function_name(std::string_view name);
+
+}  // namespace paceline::openai
