@@ -1,0 +1,79 @@
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/ids.h"
+#include "chat/chat_template.h"
+#include "chat/message.h"
+#include "engine/output_stream.h"
+#include "engine/request.h"
+#include "http/service_state.h"
+#include "sampling/sampling_params.h"
+
+namespace paceline {
+
+class GenerationStream;
+struct ServerContext;
+
+/// A conversation that the model's template renders.
+struct ChatPrompt {
+  std::vector<Message> messages;
+  ChatTemplateOptions options = {};
+};
+/// Texts taken as they are; the text of special tokens is parsed, an empty one becomes one
+/// end-of-text token.
+struct TextPrompts {
+  std::vector<std::string> texts;
+};
+struct TokenPrompts {
+  std::vector<std::vector<TokenId>> ids;
+};
+using PromptSource = std::variant<ChatPrompt, TextPrompts, TokenPrompts>;
+
+/// What a client asked for, parsed and validated but not yet tokenised.
+struct GenerationJob {
+  TenantId tenant{};
+  PromptSource prompt;
+  /// Field that holds the prompt, for errors about its length: `messages`, `prompt` or `input`.
+  std::string prompt_param = "messages";
+  SamplingParams sampling = {};
+  /// As asked; absent: to the end of the context. 0 computes the prompt only.
+  std::optional<int> max_tokens = {};
+  int priority = 0;
+  bool prompt_logprobs = false;
+  std::string cache_salt = {};
+  TimePoint accepted_at{};
+  /// Total budget from acceptance.
+  std::optional<std::chrono::milliseconds> timeout = {};
+};
+
+/// A job that can be handed to the engine: tokenised, within the context, caps made effective.
+struct PreparedGeneration {
+  std::shared_ptr<const ServedModel> model;
+  GenerationRequest request;
+  double tokenize_ms = 0;
+  [[nodiscard]] int num_prompt_tokens() const;
+};
+
+/// Renders and tokenises on a worker and checks the length. Errors: kInvalidValue for a
+/// conversation the template cannot express, kContextLengthExceeded, kKvCapacityExceeded (param =
+/// job.prompt_param), kServerOverloaded when too many requests are being prepared.
+[[nodiscard]] boost::asio::awaitable<Result<PreparedGeneration>> prepare_generation(
+    ServerContext& context, std::shared_ptr<const ServedModel> model, GenerationJob job);
+
+/// Hands a prepared request to the engine; the stream's events are read on `executor` (the
+/// connection's strand). Errors: kServerOverloaded, kServerDraining.
+[[nodiscard]] Result<std::unique_ptr<GenerationStream>> start_generation(
+    ServerContext& context, PreparedGeneration prepared, boost::asio::any_io_executor executor,
+    std::shared_ptr<OutputBudget> budget);
+
+}  // namespace paceline

@@ -1,0 +1,30 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+
+namespace paceline {
+
+class HttpMetrics;
+class Logger;
+class Router;
+class ServiceState;
+class WorkerQueue;
+struct HttpOptions;
+
+/// What sessions, middleware and handlers share. Owned by the server; everything in it may be used
+/// by any I/O thread.
+struct ServerContext {
+  const HttpOptions& options;
+  ServiceState& service;
+  HttpMetrics& metrics;
+  Logger& logger;
+  const Clock& clock;
+  WorkerQueue& workers;
+  const Router& router;
+  std::function<std::string()> expose_metrics;
+};
+
+}  // namespace paceline
