@@ -57,7 +57,7 @@ struct KernelTable {
   void (*add)(float* x, const float* delta, int n);
 
   /// SwiGLU: y[i] = (gate[i] / (1 + exp(-gate[i]))) · up[i]. y may be gate or up; the relative
-  /// error is below 5e-7 for |gate| ≤ 87 (lanes_math.h). Shapes: gate, up, y: [n].
+  /// error is below 5e-7 for |gate| ≤ 87 (Elementwise::exp). Shapes: gate, up, y: [n].
   void (*swiglu)(const float* gate, const float* up, int n, float* y);
 
   /// Rotary embedding in place, pairs (i, i + head_dim / 2) of each head. Shapes: x: [num_heads,
@@ -69,13 +69,13 @@ struct KernelTable {
   /// Requires: block is a power of two ≤ 128 that divides n.
   void (*hadamard)(float* x, int n, int block);
 
-  /// Rotates x by the Hadamard transform and quantises it to int8, symmetric, round to nearest
-  /// even, ±127 at the largest absolute value. Value i is written as u8 (value + 128) to
+  /// Rotates x in place by the Hadamard transform and quantises it to int8, symmetric, round to
+  /// nearest even, ±127 at the largest absolute value. Value i is written as u8 (value + 128) to
   /// q[(i / 64) · tile_stride + i % 64]; the rest of the last 64 is filled with 128 (zero).
   /// Returns the scale, in units of the transformed value: max / 127. An all-zero (below 1e-30) row
   /// gives scale 0; a row with an infinity or a NaN gives scale NaN and values 0, so that the
   /// fault shows in the result. Shapes: x: [n]. Requires: as hadamard; n ≤ kMaxLinearColumns.
-  float (*quantize_row)(const float* x, int n, int block, std::uint8_t* q, std::size_t tile_stride);
+  float (*quantize_row)(float* x, int n, int block, std::uint8_t* q, std::size_t tile_stride);
 
   /// y[m, o] = (float(Σ_k a[m, k] · w[o, k]) · activation_scale[m]) · weight_scale[o] + bias[o] for
   /// the outputs of groups [first_group, last_group) of 16 and all rows. Rows of y are written up

@@ -28,8 +28,9 @@ class QuantizedRows {
   /// Sets the shape; earlier contents are void. No allocation. Requires: within the maximum.
   void reset(int num_rows, int num_columns);
 
-  /// Rotates and quantises one row. Shapes: x: [num_columns]. Any thread, different rows.
-  void quantize_row(const KernelTable& kernels, int row, const float* x);
+  /// Rotates x in place and quantises it as row `row`. Shapes: x: [num_columns]. Any thread,
+  /// different rows.
+  void quantize_row(const KernelTable& kernels, int row, float* x);
 
   [[nodiscard]] int num_rows() const { return num_rows_; }
   [[nodiscard]] int num_columns() const { return num_columns_; }
