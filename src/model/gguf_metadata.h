@@ -69,6 +69,8 @@ class GgufMetadata {
   [[nodiscard]] const Values& values() const { return values_; }
 
  private:
+  [[nodiscard]] const GgufValue* find(std::string_view key) const;
+
   std::string file_;
   Values values_;
 };

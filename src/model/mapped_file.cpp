@@ -57,13 +57,17 @@ Result<MappedFile> MappedFile::open(const std::filesystem::path& path) {
   if (address == MAP_FAILED) {
     return fail(ErrorCode::kIo, path.string() + ": cannot map: " + std::strerror(errno));
   }
-  return MappedFile({static_cast<const std::byte*>(address), size});
+  const std::int64_t modified_ns =
+      std::int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return MappedFile({static_cast<const std::byte*>(address), size}, modified_ns);
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+MappedFile::MappedFile(MappedFile&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, {})), modified_ns_(other.modified_ns_) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
+  std::swap(modified_ns_, other.modified_ns_);
   return *this;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <span>
 
@@ -23,13 +24,17 @@ class MappedFile {
   ~MappedFile();
 
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  /// Time of the last modification, nanoseconds since 1970, at open.
+  [[nodiscard]] std::int64_t modified_ns() const { return modified_ns_; }
   /// Tells the kernel to start reading the whole file.
   void advise_will_need() const;
 
  private:
-  explicit MappedFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  MappedFile(std::span<const std::byte> bytes, std::int64_t modified_ns)
+      : bytes_(bytes), modified_ns_(modified_ns) {}
 
   std::span<const std::byte> bytes_;
+  std::int64_t modified_ns_ = 0;
 };
 
 }  // namespace paceline
