@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <memory>
@@ -11,6 +10,18 @@
 #include "base/check.h"
 
 namespace paceline {
+
+/// Alignment of buffers that are streamed: one huge page of x86-64 and of AArch64 with 4 KiB pages.
+inline constexpr std::size_t kHugePageBytes = std::size_t{2} << 20;
+
+namespace detail {
+
+/// Allocates `bytes` zeroed bytes for std::free; with an alignment of kHugePageBytes or more the
+/// system is asked for huge pages, which it may ignore. Throws std::bad_alloc. Requires: bytes is a
+/// multiple of alignment, a power of two.
+[[nodiscard]] void* allocate_zeroed(std::size_t bytes, std::size_t alignment);
+
+}  // namespace detail
 
 /// Owning array of trivial elements, zeroed, aligned for vector loads (64 bytes) or for huge pages.
 template <typename T>
@@ -26,10 +37,7 @@ class AlignedBuffer {
     DCHECK(alignment >= 64 && (alignment & (alignment - 1)) == 0);
     if (size > (static_cast<std::size_t>(-1) - alignment) / sizeof(T)) throw std::bad_alloc();
     const std::size_t bytes = (size * sizeof(T) + alignment - 1) / alignment * alignment;
-    void* memory = std::aligned_alloc(alignment, bytes);
-    if (memory == nullptr) throw std::bad_alloc();
-    std::fill_n(static_cast<unsigned char*>(memory), bytes, static_cast<unsigned char>(0));
-    data_.reset(static_cast<T*>(memory));
+    data_.reset(static_cast<T*>(detail::allocate_zeroed(bytes, alignment)));
   }
 
   [[nodiscard]] T* data() { return data_.get(); }

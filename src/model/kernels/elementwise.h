@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +19,8 @@ struct Elementwise {
   static constexpr int kMaxBlock = 128;
   /// Below this a row counts as zero: 127 / max must not overflow.
   static constexpr float kZeroMagnitude = 1e-30F;
+  static constexpr float kLargestFinite = std::numeric_limits<float>::max();
+  static constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
   /// e^x for -87 ≤ x ≤ 87 (values outside are clamped, NaN becomes e^87).
   /// x = n·ln 2 + r with |r| ≤ ln 2 / 2; ln 2 is split so that n · kLn2High is exact (15 bits times
@@ -50,7 +51,7 @@ struct Elementwise {
       squares = squares + v * v;
     });
     const float mean = squares.sum() / static_cast<float>(n);
-    const Lanes factor = Lanes::broadcast(1.0F / std::sqrt(mean + eps));
+    const Lanes factor = Lanes::broadcast(1.0F / __builtin_sqrtf(mean + eps));
     for_each_chunk(n, [&](int i, auto load, auto store) {
       store(y + i, (load(x + i) * factor) * load(weight + i));
     });
@@ -112,9 +113,9 @@ struct Elementwise {
     for_each_chunk(
         n, [&](int i, auto load, auto) { magnitudes = max_magnitude(magnitudes, load(x + i)); });
     const float largest = magnitudes.largest_magnitude();
-    if (!(largest >= kZeroMagnitude && largest <= std::numeric_limits<float>::max())) {
+    if (!(largest >= kZeroMagnitude && largest <= kLargestFinite)) {
       fill_with_zero(n, q, tile_stride);
-      return largest < kZeroMagnitude ? 0.0F : std::numeric_limits<float>::quiet_NaN();
+      return largest < kZeroMagnitude ? 0.0F : kNan;
     }
     const Lanes factor = Lanes::broadcast(127.0F / largest);
     const int padded = (n + 63) / 64 * 64;
