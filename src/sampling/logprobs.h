@@ -1,8 +1,10 @@
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "base/ids.h"
+#include "sampling/row_scan.h"
 
 namespace paceline {
 
@@ -15,6 +17,18 @@ struct ScoredToken {
 struct TokenLogprobs {
   ScoredToken chosen;
   std::vector<ScoredToken> top = {};  ///< falling; ties by lower id
+};
+
+/// Log-softmax of raw rows of logits. Keeps its working memory between rows; one per thread.
+class LogprobsCalculator {
+ public:
+  /// Scores `chosen` and the `num_top` best tokens. Requires: `chosen` indexes the row; the row has
+  /// a finite largest entry.
+  [[nodiscard]] TokenLogprobs score(std::span<const float> logits, TokenId chosen, int num_top);
+
+ private:
+  std::vector<float> block_max_;
+  std::vector<RankedToken> best_;
 };
 
 }  // namespace paceline
