@@ -1,6 +1,12 @@
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.h"
 
 namespace paceline {
 
@@ -18,7 +24,50 @@ struct ModelConfig {
   int vocab_rows = 0;           ///< rows of token_embd; ≥ defined ids
   float rms_eps = 1e-6F;        ///< attention.layer_norm_rms_epsilon
   float rope_theta = 1e6F;      ///< rope.freq_base
-  bool tied_embeddings = true;  ///< no output.weight in the file: the head is token_embd
+  bool tied_embeddings = true;  ///< the head is token_embd; else it is output.weight
 };
+
+/// Largest sizes that are accepted: about ten times the largest Qwen2.5, small enough that no
+/// product of a row or a layer overflows.
+struct ModelLimits {
+  static constexpr std::int64_t kMaxLayers = 1024;
+  static constexpr std::int64_t kMaxHiddenSize = 65536;
+  static constexpr std::int64_t kMaxHeads = 1024;
+  static constexpr std::int64_t kMaxFfnSize = 1 << 20;
+  static constexpr std::int64_t kMaxContext = 1 << 24;
+  static constexpr std::int64_t kMaxVocabRows = 1 << 22;
+};
+
+/// A number of a model file as it was read, with the name of its key there; nothing when absent.
+template <typename T>
+struct ConfigField {
+  std::string key;
+  std::optional<T> value;
+};
+
+/// The numbers that make a ModelConfig, read but not checked.
+struct ConfigFields {
+  std::string file;  ///< for messages
+  ConfigField<std::int64_t> n_layers;
+  ConfigField<std::int64_t> hidden_size;
+  ConfigField<std::int64_t> n_heads;
+  ConfigField<std::int64_t> n_kv_heads;
+  ConfigField<std::int64_t> ffn_size;
+  ConfigField<std::int64_t> max_context;
+  std::vector<ConfigField<std::int64_t>> head_dims;  ///< if present, must be hidden_size / n_heads
+  ConfigField<double> rms_eps;                       ///< absent: 1e-6
+  ConfigField<double> rope_theta;  ///< absent: 1e6, the value of all Qwen2.5 models
+};
+
+/// Checks ranges and divisibility; leaves name, vocab_rows and tied_embeddings alone. An absent
+/// rms_eps or rope_theta takes its default with a warning, any other absent field is an error.
+/// Errors: kBadFile naming file and key, what was found and what was expected.
+[[nodiscard]] Result<ModelConfig> check_config(const ConfigFields& fields,
+                                               std::vector<std::string>& warnings);
+
+/// Refuses every architecture but Qwen2's. `what` names the key and `value` its text; empty:
+/// absent. Errors: kBadFile naming what was found and what is supported.
+[[nodiscard]] Result<void> check_architecture(std::string_view file, std::string_view what,
+                                              std::string_view value);
 
 }  // namespace paceline
