@@ -1,5 +1,8 @@
 #pragma once
 
+// For files that are compiled with AVX2; empty elsewhere, so that the header can be included alone.
+#if defined(__AVX2__)
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -121,3 +124,5 @@ struct Avx2Lanes {
 };
 
 }  // namespace paceline
+
+#endif

@@ -1,5 +1,9 @@
 #pragma once
 
+// For files that are compiled with AVX-512; empty elsewhere, so that the header can be included
+// alone.
+#if defined(__AVX512F__)
+
 #include <immintrin.h>
 
 #include <cstdint>
@@ -81,3 +85,5 @@ struct Avx512Lanes {
 };
 
 }  // namespace paceline
+
+#endif
