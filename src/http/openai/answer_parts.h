@@ -22,9 +22,9 @@ void write_receipt(JsonWriter& json, const Receipt& receipt);
 /// An array of ids.
 void write_token_ids(JsonWriter& json, std::span<const TokenId> ids);
 /// An array of `{"token","logprob","bytes","top_logprobs"}`: chat's `logprobs.content` and the
-/// `logprobs` of an output_text part. Values are finite, floored at -9999 (API.md §3.4).
+/// `logprobs` of an output_text part. API.md §3.4.
 void write_logprob_items(JsonWriter& json, std::span<const TokenLogprobText> items);
-/// The log-probability as clients see it.
-[[nodiscard]] double wire_logprob(float logprob);
+/// One log-probability: at most 0, floored at -9999, which also stands for NaN.
+void write_logprob(JsonWriter& json, float logprob);
 
 }  // namespace paceline::openai

@@ -40,18 +40,18 @@ class ChatStreamWriter {
   void on(const RequestFailed& event, JsonSink sink);
 
   void write_role(int index, JsonSink sink);
-  void begin_chunk(int index);
-  void append_details(Choice& choice);
-  void append_usage();
-  void send(JsonSink sink);
+  /// Sends a chunk with this delta and all log-probabilities and ids that wait.
+  void write_delta(int index, std::string_view delta, const FinishReason* reason, JsonSink sink);
+  void finish_chunk(JsonSink sink);
 
   AnswerOptions options_;
   std::vector<TokenId> prompt_ids_;
-  std::string head_;  // {"id":…,"system_fingerprint":…,"choices":[{"index":
+  std::string head_;  // {"id":…,"system_fingerprint":…,"choices":[
   std::vector<Choice> choices_;
   Usage usage_;
   bool is_first_chunk_ = true;
   std::string buffer_;
+  std::string delta_;
 };
 
 }  // namespace paceline::openai

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "http/openai/answer.h"
+#include "http/openai/legacy_logprobs.h"
 
 namespace paceline::openai {
 
@@ -12,28 +13,6 @@ struct PromptText {
   std::string text;               ///< decoded prompt
   std::vector<TokenId> ids = {};  ///< never empty
   std::string first_token = {};   ///< bytes of ids[0]; needed for echo with logprobs
-};
-
-/// Legacy `logprobs` of one choice, built up token by token: tokens, token_logprobs, top_logprobs
-/// and text_offset. One thread.
-class LegacyLogprobs {
- public:
-  /// The first token of an echoed prompt has no log-probability.
-  void add_unscored(std::string_view bytes);
-  void add(const TokenLogprobText& token);
-  /// Appends the object with what was added since the last call; offsets go on counting.
-  void flush(std::string& out);
-  [[nodiscard]] bool is_empty() const { return tokens_.empty(); }
-
- private:
-  void advance(std::string_view bytes);
-
-  // the elements of the four arrays, as JSON
-  std::string tokens_;
-  std::string token_logprobs_;
-  std::string top_logprobs_;
-  std::string text_offset_;
-  std::int64_t offset_ = 0;  // code points so far
 };
 
 /// Body of a completions answer (API.md §4); choice index = prompt × n + k.
@@ -55,7 +34,8 @@ class CompletionStreamWriter {
 
  private:
   struct Choice {
-    bool has_begun = false;
+    bool has_begun = false;     // the echo, if any, has been sent
+    bool shows_prompt = false;  // the next chunk carries prompt_token_ids
     LegacyLogprobs logprobs = {};
     std::vector<TokenId> token_ids = {};  // wait for the next text or the finish chunk
   };
@@ -68,10 +48,8 @@ class CompletionStreamWriter {
   void on(const RequestFailed& event, JsonSink sink);
 
   [[nodiscard]] std::size_t prompt_of(int index) const;
-  void begin_choice(int index, std::string& text);
-  void write_chunk(int index, std::string_view text, const FinishReason* reason, bool is_first,
-                   JsonSink sink);
-  void send(JsonSink sink);
+  void begin_choice(int index, JsonSink sink);
+  void write_chunk(int index, std::string_view text, const FinishReason* reason, JsonSink sink);
 
   AnswerOptions options_;
   bool echo_;

@@ -68,7 +68,6 @@ class FieldReader {
   void refuse_unread();
   /// The first error, if any.
   [[nodiscard]] Result<void> result() const;
-  [[nodiscard]] Error take_error();
 
  private:
   std::optional<JsonValue> take(std::string_view name);

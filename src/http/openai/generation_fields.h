@@ -54,12 +54,17 @@ struct StreamFields {
   bool continuous_usage_stats = false;
 };
 
-/// Reads what all three requests share, except the caps (their names differ) and logprobs.
+/// Reads what all three requests share. `n`, logprobs and the caps are the caller's: not all have
+/// them, or under other names.
 [[nodiscard]] GenerationFields read_generation_fields(FieldReader& reader,
                                                       const ParseContext& context);
 /// Reads `stream` and `stream_options`; `include_receipt` implies include_usage in a stream.
 [[nodiscard]] StreamFields read_stream_fields(FieldReader& reader, bool include_receipt);
-/// Refuses `min_tokens` above the asked cap, which was given under `cap_name`.
+/// Reads a token cap ≥ `min`; what does not fit an int is far above any context and becomes the
+/// largest int.
+[[nodiscard]] std::optional<int> read_token_cap(FieldReader& reader, std::string_view name,
+                                                int min);
+/// Refuses `min_tokens` above the asked cap.
 void check_min_tokens(FieldReader& reader, const GenerationFields& fields);
 /// Collects unread top-level fields, or refuses them where the server is strict.
 [[nodiscard]] IgnoredFields take_ignored(FieldReader& reader, const ParseContext& context);

@@ -24,6 +24,8 @@ class JsonWriter {
   JsonWriter& end_array();
   /// Requires: `name` needs no escapes.
   JsonWriter& key(std::string_view name);
+  /// A key that may need escapes.
+  JsonWriter& escaped_key(std::string_view name);
 
   JsonWriter& string(std::string_view text);
   JsonWriter& integer(std::int64_t value);

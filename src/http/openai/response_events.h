@@ -26,6 +26,7 @@ class ResponseEvents {
     std::vector<std::string> ignored;      ///< shown in response.created
     bool logprobs = false;
     bool include_receipt = false;
+    bool has_output = true;  ///< false: prefill only, no output item
   };
 
   /// `response` is a new one, status kQueued or kInProgress.
@@ -44,21 +45,26 @@ class ResponseEvents {
   [[nodiscard]] bool is_finished() const { return is_final(response_.status); }
 
  private:
-  void on_started(const RequestStarted& event, EventSink sink);
-  void on_delta(const ChoiceDelta& event, EventSink sink);
-  void on_finished(const RequestFinished& event, EventSink sink);
-  void end(const Usage& usage, const Receipt& receipt, std::int64_t unix_now, EventSink sink);
+  void on(const RequestStarted& event, std::int64_t unix_now, EventSink sink);
+  void on(const PromptLogprobs& event, std::int64_t unix_now, EventSink sink);
+  void on(const ChoiceDelta& event, std::int64_t unix_now, EventSink sink);
+  void on(const ChoiceFinished& event, std::int64_t unix_now, EventSink sink);
+  void on(const RequestFinished& event, std::int64_t unix_now, EventSink sink);
+  void on(const RequestFailed& event, std::int64_t unix_now, EventSink sink);
 
   void open_message(EventSink sink);
-  void close_message(EventSink sink);
+  void close_message(std::string_view status, EventSink sink);
+  void end(ResponseStatus status, std::int64_t unix_now, EventSink sink);
+  /// Starts an event in the buffer: type, lane and number.
   JsonWriter begin_event(std::string_view type);
-  void send(std::string_view type, EventSink sink);
-  void send_with_response(std::string_view type, EventSink sink);
+  void send_item(std::string_view type, EventSink sink);
+  void send_part(std::string_view type, EventSink sink);
+  void send_response(std::string_view type, EventSink sink);
 
   ResponseObject response_;
   Options options_;
   std::optional<FinishReason> finish_reason_;
-  std::string delta_head_;  // {"type":"response.output_text.delta",…,"delta":
+  std::string delta_head_;  // members of a text delta before `delta`
   std::int64_t sequence_number_ = 0;
   std::vector<TokenLogprobText> pending_logprobs_;  // wait for the next text
   std::string buffer_;

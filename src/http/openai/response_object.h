@@ -27,6 +27,7 @@ struct OutputMessage {
   std::string text;
   std::vector<TokenLogprobText> logprobs = {};
   std::string_view status = "in_progress";  ///< in_progress, completed, incomplete
+  bool has_part = false;                    ///< its content part has begun
 };
 
 /// A response as GET shows it (API.md §5.1, "Response object"). Plain data.
@@ -50,6 +51,9 @@ struct ResponseObject {
 /// text without the braces; written once per response.
 [[nodiscard]] std::string echo_members(const ResponseRequest& request);
 
+/// The value of the output item, and of its one content part.
+void write_output_message(JsonWriter& json, const OutputMessage& message);
+void write_output_part(JsonWriter& json, const OutputMessage& message);
 /// The value of a response; all keys of the contract are present.
 void write_response(JsonWriter& json, const ResponseObject& response);
 [[nodiscard]] std::string response_json(const ResponseObject& response);

@@ -14,6 +14,9 @@ struct ToolDefinition {
   std::optional<std::string> description = {};
   std::optional<std::string> parameters = {};  ///< compact JSON of a schema object
   std::optional<bool> strict = {};
+  /// Compact `{"type":"function","function":{…}}` with name, description and parameters in the
+  /// client's order: what the chat template shows to the model.
+  std::string template_text = {};
 };
 
 enum class ToolChoice { kNone, kAuto, kRequired, kNamed };
@@ -22,7 +25,8 @@ enum class ToolChoice { kNone, kAuto, kRequired, kNamed };
 struct ToolFields {
   std::vector<ToolDefinition> tools = {};
   ToolChoice choice = ToolChoice::kNone;
-  std::string chosen_name = {};  ///< for kNamed
+  std::string chosen_name = {};           ///< for kNamed
+  std::string asked_choice = "\"auto\"";  ///< JSON of `tool_choice` as responses repeat it
   bool parallel_calls = true;
 };
 
@@ -35,8 +39,7 @@ enum class ToolShape { kNested, kFlat };
 /// calls, so only `tool_choice: "none"` is served with tools.
 void refuse_tool_calls(FieldReader& reader, const ToolFields& fields);
 
-/// The tool as the chat template shows it: compact `{"type":"function","function":{…}}`.
-[[nodiscard]] std::string template_text(const ToolDefinition& tool);
+/// The tools as the chat template shows them, in the order of the request.
 [[nodiscard]] std::vector<std::string> template_texts(const std::vector<ToolDefinition>& tools);
 
 /// Whether `name` matches ^[A-Za-z0-9_-]{1,64}$.
