@@ -1,6 +1,5 @@
 #pragma once
 
-#include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
 #include <chrono>
 #include <memory>
@@ -14,30 +13,25 @@
 #include "base/ids.h"
 #include "chat/chat_template.h"
 #include "chat/message.h"
-#include "engine/output_stream.h"
 #include "engine/request.h"
 #include "http/service_state.h"
 #include "sampling/sampling_params.h"
 
 namespace paceline {
 
+class Connection;
 class GenerationStream;
 struct ServerContext;
 
 /// A conversation that the model's template renders.
-struct ChatPrompt {
+struct ConversationPrompt {
   std::vector<Message> messages;
   ChatTemplateOptions options = {};
 };
-/// Texts taken as they are; the text of special tokens is parsed, an empty one becomes one
-/// end-of-text token.
-struct TextPrompts {
-  std::vector<std::string> texts;
-};
-struct TokenPrompts {
-  std::vector<std::vector<TokenId>> ids;
-};
-using PromptSource = std::variant<ChatPrompt, TextPrompts, TokenPrompts>;
+/// A text whose special tokens are parsed (an empty one becomes one end-of-text token), or token
+/// ids.
+using RawPrompt = std::variant<std::string, std::vector<TokenId>>;
+using PromptSource = std::variant<ConversationPrompt, std::vector<RawPrompt>>;
 
 /// What a client asked for, parsed and validated but not yet tokenised.
 struct GenerationJob {
@@ -70,10 +64,9 @@ struct PreparedGeneration {
 [[nodiscard]] boost::asio::awaitable<Result<PreparedGeneration>> prepare_generation(
     ServerContext& context, std::shared_ptr<const ServedModel> model, GenerationJob job);
 
-/// Hands a prepared request to the engine; the stream's events are read on `executor` (the
-/// connection's strand). Errors: kServerOverloaded, kServerDraining.
+/// Hands a prepared request to the engine; its events are read on the connection's strand. Errors:
+/// kServerOverloaded, kServerDraining.
 [[nodiscard]] Result<std::unique_ptr<GenerationStream>> start_generation(
-    ServerContext& context, PreparedGeneration prepared, boost::asio::any_io_executor executor,
-    std::shared_ptr<OutputBudget> budget);
+    ServerContext& context, PreparedGeneration prepared, Connection& connection);
 
 }  // namespace paceline

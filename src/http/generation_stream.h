@@ -10,6 +10,7 @@
 #include "engine/output_stream.h"
 #include "engine/request.h"
 #include "http/async_event.h"
+#include "http/connection_output.h"
 #include "http/service_state.h"
 
 namespace paceline {
@@ -27,8 +28,8 @@ class GenerationStream {
  public:
   /// `request` has been submitted with a wake-up that calls `event`'s notify on `executor`.
   GenerationStream(ServiceState& service, std::shared_ptr<const ServedModel> model, RequestId id,
-                   std::shared_ptr<OutputBudget> budget, std::shared_ptr<AsyncEvent> event,
-                   std::shared_ptr<OutputStream> output);
+                   std::shared_ptr<ConnectionOutput> connection_output,
+                   std::shared_ptr<AsyncEvent> event, std::shared_ptr<OutputStream> stream);
   ~GenerationStream();
   GenerationStream(const GenerationStream&) = delete;
   GenerationStream& operator=(const GenerationStream&) = delete;
@@ -36,8 +37,8 @@ class GenerationStream {
   [[nodiscard]] RequestId id() const { return id_; }
   [[nodiscard]] const ServedModel& model() const { return *model_; }
 
-  /// Takes the oldest event if there is one. Lets a paused request run again when enough has been
-  /// taken.
+  /// Takes the oldest event if there is one. Lets the connection's paused requests run again when
+  /// enough has been taken.
   [[nodiscard]] std::optional<GenerationEvent> try_next();
   /// Waits for an event until `deadline`; empty when none came or interrupt() was called.
   [[nodiscard]] boost::asio::awaitable<std::optional<GenerationEvent>> next(TimePoint deadline);
@@ -46,6 +47,8 @@ class GenerationStream {
 
   /// Ends the request; its last event is still delivered. Further calls have no effect.
   void cancel(CancelCause cause);
+  /// The connection takes output again: a paused request may run.
+  void resume();
   [[nodiscard]] bool is_finished() const { return is_finished_; }
 
   /// Empty when the request is not waiting.
@@ -55,10 +58,9 @@ class GenerationStream {
   ServiceState::Work work_;
   const std::shared_ptr<const ServedModel> model_;
   const RequestId id_;
-  const std::shared_ptr<OutputBudget> budget_;
+  const std::shared_ptr<ConnectionOutput> connection_output_;
   const std::shared_ptr<AsyncEvent> event_;
-  const std::shared_ptr<OutputStream> output_;
-  std::size_t taken_bytes_ = 0;  // since the last resume
+  const std::shared_ptr<OutputStream> stream_;
   bool is_finished_ = false;
   bool is_cancelled_ = false;
 };

@@ -2,6 +2,8 @@
 
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -18,6 +20,7 @@
 namespace paceline {
 
 class Connection;
+class HttpHandler;
 struct Route;
 struct ServerContext;
 
@@ -49,6 +52,9 @@ class HttpExchange {
 
   // Facts found by the middleware before the handler runs.
   const Route* route = nullptr;
+  const HttpHandler* handler = nullptr;
+  /// Content-Length, known before the body is read.
+  std::optional<std::uint64_t> declared_body_size = {};
   Principal principal = {};
   /// Value of the path's `{id}`; empty when the route has none.
   std::string path_id = {};
@@ -73,6 +79,8 @@ class HttpExchange {
   [[nodiscard]] boost::asio::awaitable<bool> write_stream(std::vector<std::string> pieces);
   /// Ends the body.
   [[nodiscard]] boost::asio::awaitable<void> end_stream();
+  /// The client has left: no answer, or no rest of it, is sent.
+  void abandon();
   [[nodiscard]] bool has_answered() const { return state_ != State::kUnanswered; }
 
   /// Calls `on_gone` on the strand once when the client leaves (FIN, RST) while the handler runs;

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
+
 namespace paceline {
 
 /// Methods that routes distinguish.
@@ -48,6 +50,8 @@ struct HttpResponse {
   int status = 200;
   std::vector<HttpHeader> headers = {};
   std::string body = {};
+  /// Set on error answers, for log and metrics.
+  std::optional<ErrorCode> error_code = {};
 };
 
 /// Returns an answer with a JSON body.

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -16,6 +18,9 @@ namespace paceline {
 
 class HttpMetrics;
 
+/// Values of the metric label `route`, in the order HttpMetrics wants them.
+[[nodiscard]] std::span<const std::string_view> http_route_labels();
+
 /// What the server needs from the rest of the program; everything outlives it.
 struct HttpServerDependencies {
   ServiceState& service;
@@ -24,6 +29,9 @@ struct HttpServerDependencies {
   std::function<std::string()> expose_metrics;
   Logger& logger;
   const Clock& clock;
+  /// For /version.
+  std::string version;
+  std::string commit;
 };
 
 /// The HTTP server: listens, runs one coroutine per connection on a few I/O threads, owns every
@@ -31,7 +39,7 @@ struct HttpServerDependencies {
 class HttpServer {
  public:
   HttpServer(HttpOptions options, HttpServerDependencies dependencies);
-  /// Closes everything that is still open.
+  /// Stops without grace. The engine thread has ended before: it wakes connections.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -25,6 +25,8 @@ struct ServerContext {
   WorkerQueue& workers;
   const Router& router;
   std::function<std::string()> expose_metrics;
+  std::string version;
+  std::string commit;
 };
 
 }  // namespace paceline

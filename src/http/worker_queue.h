@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <exception>
 #include <functional>
 #include <map>
 #include <memory>
@@ -40,27 +41,37 @@ class WorkerQueue {
   template <typename Job>
   [[nodiscard]] boost::asio::awaitable<std::invoke_result_t<Job&>> run(TenantId tenant, Job job) {
     using R = std::invoke_result_t<Job&>;
-    // Both ends hold the slot: a coroutine that is destroyed leaves the job something to write to.
-    auto slot = std::make_shared<std::optional<R>>();
-    auto work = std::make_shared<Job>(std::move(job));
+    struct Slot {
+      std::optional<R> result;
+      std::exception_ptr failure;
+    };
+    // Both ends hold slot and job: a coroutine that is destroyed leaves the worker something to
+    // write to.
+    auto slot = std::make_shared<Slot>();
+    auto shared_job = std::make_shared<Job>(std::move(job));
     co_await boost::asio::async_initiate<decltype(boost::asio::use_awaitable), void()>(
-        [this, tenant, slot, work](auto handler) {
+        [this, tenant, slot, shared_job](auto handler) {
           auto executor = boost::asio::get_associated_executor(handler);
-          auto shared = std::make_shared<decltype(handler)>(std::move(handler));
-          auto finish = [executor, shared] {
-            boost::asio::post(executor, [shared] { std::move (*shared)(); });
+          auto resume = std::make_shared<decltype(handler)>(std::move(handler));
+          auto finish = [executor, resume] {
+            boost::asio::post(executor, [resume] { std::move (*resume)(); });
           };
-          const bool queued = try_push(tenant, [slot, work, finish] {
-            slot->emplace((*work)());
+          const bool is_queued = try_push(tenant, [slot, shared_job, finish] {
+            try {
+              slot->result.emplace((*shared_job)());
+            } catch (...) {
+              slot->failure = std::current_exception();
+            }
             finish();
           });
-          if (!queued) finish();
+          if (!is_queued) finish();
         },
         boost::asio::use_awaitable);
-    if (!slot->has_value()) {
+    if (slot->failure) std::rethrow_exception(slot->failure);
+    if (!slot->result) {
       co_return fail(ErrorCode::kServerOverloaded, "too many requests are being prepared");
     }
-    co_return std::move(**slot);
+    co_return std::move(*slot->result);
   }
 
  private:
