@@ -5,6 +5,7 @@
 
 #include "model/gguf_config.h"
 #include "model/gguf_model.h"
+#include "model/hf_model.h"
 #include "model/tensor_check.h"
 
 namespace paceline {
@@ -55,9 +56,23 @@ Result<ModelSource> open_gguf_source(const std::filesystem::path& path) {
   return source;
 }
 
+Result<ModelSource> open_hf_source(const std::filesystem::path& folder) {
+  ModelSource source;
+  auto model = open_hf_model(folder, source.warnings);
+  if (!model) return tl::unexpected(std::move(model.error()));
+  auto checked = check_tensors(model->config, *model->tensors, folder.string(), source.warnings);
+  if (!checked) return tl::unexpected(std::move(checked.error()));
+  source.config = std::move(model->config);
+  source.tensors = std::move(model->tensors);
+  source.tokenizer = std::move(model->tokenizer);
+  return source;
+}
+
 }  // namespace
 
 Result<ModelSource> open_model_source(const std::filesystem::path& path) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) return open_hf_source(path);
   return open_gguf_source(path);
 }
 
