@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -17,6 +19,9 @@
 
 namespace paceline {
 
+class StepPlanner;
+struct SchedulerState;
+
 /// Decides what every step computes: which sequences, how many tokens of each, into which blocks.
 /// Owned by the engine; engine thread. Two-call contract: schedule() reserves and plans, then
 /// either commit() or abort_step() follows; between the two only queries are allowed.
@@ -31,7 +36,8 @@ class Scheduler {
   void set_tenant(const Tenant& tenant);
 
   /// Queues the sequences of one request, all or none. Requires: at least one, prompts not empty,
-  /// ids new, `after` names a live sequence or an earlier one of the same call.
+  /// ids new, `after` names a live sequence or an earlier one of the same call (an unknown one is
+  /// not waited for).
   /// Errors: kContextLengthExceeded; kKvCapacityExceeded when prompt + max_new_tokens can never fit
   /// the pool; kServerOverloaded when the queue's bounds are reached.
   [[nodiscard]] Result<void> add(std::vector<NewSequence> sequences);
@@ -68,8 +74,23 @@ class Scheduler {
   /// Largest prompt + max_new_tokens that can ever run: the smaller of context and pool.
   [[nodiscard]] int max_total_tokens() const;
   [[nodiscard]] SchedulerSnapshot snapshot() const;
-  /// Returns a sentence for each broken rule; empty when all hold.
+  /// Returns a sentence for each broken rule; empty when all hold. Between any two calls.
   [[nodiscard]] std::vector<std::string> check_invariants() const;
+
+ private:
+  void complete(std::size_t part_index, const StepResult* result);
+  void register_full_blocks(Sequence& sequence);
+  void release_followers(SequenceId leader);
+  SequenceStats retire(Sequence& sequence, TimePoint now);
+
+  const Clock& clock_;
+  std::unique_ptr<SchedulerState> state_;
+  std::unique_ptr<StepPlanner> planner_;
+  bool is_step_open_ = false;  ///< between schedule() and commit() or abort_step()
+  std::uint64_t next_arrival_ = 0;
+  std::vector<const StepResult*> results_;  ///< by part of the step
+  std::vector<Sequence*> finished_;         ///< scratch of commit()
+  std::vector<Retired> retired_;
 };
 
 }  // namespace paceline
