@@ -239,7 +239,8 @@ void add_kv_keys(std::vector<ConfigKey>& keys) {
       "Bytes of the KV pool when kv.blocks is 0. Memory is taken as blocks are first used."));
   keys.push_back(choice_key(
       "kv.dtype", FIELD(model.kv_dtype), {"int8", "bf16", "f32"},
-      "Type of stored keys and values. int8 keeps the keys of layers with a large bias in bf16."));
+      "Type of stored keys and values; int8 keeps the keys of layers with a large bias in bf16. With "
+      "model.weights = \"f32\" it is always f32."));
   keys.push_back(bool_key("cache.enabled", FIELD(scheduler.prefix_cache),
                           "Reuse of computed prompt blocks between requests."));
 }

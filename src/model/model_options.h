@@ -13,7 +13,7 @@ struct ModelOptions {
   /// Served id; empty: from the file (`model.name`).
   std::string name = {};
   /// Further names clients may use (`model.aliases`).
-  std::vector<std::string> aliases = {};
+  std::vector<std::string> aliases = {"default"};
   /// `int8` or `f32` (`model.weights`).
   std::string weights = "int8";
   /// Folder of packed weights; empty: beside the model file (`model.cache_dir`).
