@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <tuple>
 
 #include "base/check.h"
-#include "scheduler/token_budget.h"
+#include "scheduler/preemption.h"
 
 namespace paceline {
 
