@@ -7,6 +7,8 @@ namespace paceline {
 struct EngineOptions {
   /// Tokens of prompt and output together; `model.max_context`, never above the model's.
   int max_context = 0;
+  /// Tokens per KV block, as the scheduler's.
+  int block_size = 0;
   /// Defined ids of the vocabulary; logits at and above it are ignored.
   int vocab_size = 0;
   /// Commands waiting for the engine thread (submit); cancel and resume have their own place and

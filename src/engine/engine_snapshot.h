@@ -22,10 +22,11 @@ struct EngineSnapshot {
   int kv_blocks_free = 0;
   int block_size = 0;
   std::uint64_t steps = 0;
-  TimePoint last_step_at{};
+  TimePoint last_step_at{};  ///< of the last step, or since when there is work, whichever is later
   bool has_work = false;
   bool healthy = true;           ///< false after a broken invariant: the server drains and exits
-  double tokens_per_second = 0;  ///< charged tokens over the last 30 s, floor 1; for Retry-After
+  std::string fault = {};        ///< what was found broken
+  double tokens_per_second = 1;  ///< charged tokens over the last 30 s, floor 1; for Retry-After
   /// Waiting requests in the order of their tenant's queue; position = index + 1 within the tenant.
   struct Waiting {
     RequestId request{};

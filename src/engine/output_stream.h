@@ -51,16 +51,21 @@ class OutputStream {
 
   /// Consumer: takes the oldest event.
   [[nodiscard]] std::optional<GenerationEvent> try_pop();
-  /// Consumer: no further wake-ups or events; what is queued is dropped.
+  /// Consumer: no further events; what is queued is dropped. A wake-up that is already under way on
+  /// the producer's thread may still arrive.
   void close();
 
  private:
+  struct Queued {
+    GenerationEvent event;
+    std::size_t bytes;
+  };
+
   const std::shared_ptr<OutputBudget> budget_;
   std::mutex mutex_;
-  std::function<void()> wake_;
-  std::deque<GenerationEvent> events_;
+  std::shared_ptr<const std::function<void()>> wake_;  // null: closed
+  std::deque<Queued> events_;
   std::size_t queued_bytes_ = 0;
-  bool closed_ = false;
 };
 
 }  // namespace paceline

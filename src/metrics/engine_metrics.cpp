@@ -22,8 +22,8 @@ EngineMetrics::EngineMetrics(MetricsRegistry& registry, const Clock& clock,
   });
 }
 
-TenantMetrics& EngineMetrics::tenant(TenantId id) {
-  return tenants_[std::min(index_of(id), tenants_.size() - 1)];
+std::size_t EngineMetrics::tenant_index(TenantId id) const {
+  return std::min(index_of(id), tenants_.size() - 1);
 }
 
 void EngineMetrics::set_last_step(TimePoint at, bool has_work) {
@@ -109,6 +109,8 @@ void EngineMetrics::make_request_families(MetricsRegistry& registry) {
   cancelled_tokens = registry.counters<TokenKind>(
       "paceline_cancelled_tokens_total", "Tokens of cancelled and failed requests.", "kind");
   waiting_tokens = registry.gauge("paceline_waiting_tokens", "Prompt tokens queued.");
+  waiting_by_reason = registry.gauges<WaitReason>("paceline_requests_waiting_by_reason",
+                                                  "Waiting sequences by reason.", "reason");
   receipt_cpu_seconds =
       registry.counter("paceline_receipt_cpu_seconds_total", "CPU time handed out in receipts.");
 }

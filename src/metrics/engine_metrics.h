@@ -1,7 +1,10 @@
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -46,7 +49,10 @@ class EngineMetrics {
   EngineMetrics& operator=(const EngineMetrics&) = delete;
 
   /// Series of a tenant; one beyond the configured labels shares the last.
-  [[nodiscard]] TenantMetrics& tenant(TenantId id);
+  [[nodiscard]] TenantMetrics& tenant(TenantId id) { return tenants_[tenant_index(id)]; }
+  /// Index of a tenant's series in tenants().
+  [[nodiscard]] std::size_t tenant_index(TenantId id) const;
+  [[nodiscard]] std::span<TenantMetrics> tenants() { return tenants_; }
   /// Notes the last step and whether work exists, from which the age of the last step is computed
   /// when scraped.
   void set_last_step(TimePoint at, bool has_work);
@@ -82,6 +88,7 @@ class EngineMetrics {
       cancellations;  ///< by RequestPhase
   PerLabel<TokenKind, Counter> cancelled_tokens;
   Gauge waiting_tokens;
+  PerLabel<WaitReason, Gauge> waiting_by_reason;
   Counter receipt_cpu_seconds;
 
   // steps

@@ -38,6 +38,20 @@ enum class StepPart {
 };
 /// What the scheduler decided; label `decision` and API.md §8.6.
 enum class SchedDecision { kAdmit, kDefer, kSkipAhead, kChunk, kPreempt, kResume, kPause, kReject };
+/// Why something waits; label `reason` of paceline_requests_waiting_by_reason and API.md §8.6.
+enum class WaitReason {
+  kNone,
+  kFairness,
+  kPriority,
+  kBatchFull,
+  kChunkBudget,
+  kKvFull,
+  kTenantKvCeiling,
+  kTenantConcurrency,
+  kTenantRate,
+  kSlowReader,
+  kDeadline
+};
 /// Label `state` of paceline_kv_blocks.
 enum class KvBlockState { kActive, kCached, kFree };
 /// Label `cause` of paceline_kv_evicted_blocks_total.
@@ -122,6 +136,12 @@ template <>
 struct LabelValues<SchedDecision> {
   static constexpr auto names = std::to_array<std::string_view>(
       {"admit", "defer", "skip_ahead", "chunk", "preempt", "resume", "pause", "reject"});
+};
+template <>
+struct LabelValues<WaitReason> {
+  static constexpr auto names = std::to_array<std::string_view>(
+      {"none", "fairness", "priority", "batch_full", "chunk_budget", "kv_full", "tenant_kv_ceiling",
+       "tenant_concurrency", "tenant_rate", "slow_reader", "deadline"});
 };
 template <>
 struct LabelValues<KvBlockState> {

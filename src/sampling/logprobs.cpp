@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/check.h"
 
@@ -22,7 +23,10 @@ TokenLogprobs LogprobsCalculator::score(std::span<const float> logits, TokenId c
                                         int num_top) {
   DCHECK(index_of(chosen) < logits.size());
   const float max = scan_maxima(logits, block_max_);
-  const double log_sum = static_cast<double>(max) + std::log(exp_sum(logits, max));
+  // A row without a finite largest entry has no distribution: everything goes to the floor.
+  const double log_sum = std::isfinite(max)
+                             ? static_cast<double>(max) + std::log(exp_sum(logits, max))
+                             : std::numeric_limits<double>::quiet_NaN();
   TokenLogprobs out{.chosen = {chosen, to_logprob(logits[index_of(chosen)], log_sum)}};
   if (num_top <= 0) return out;
   collect_best(logits, block_max_, static_cast<std::size_t>(num_top), best_);

@@ -22,8 +22,7 @@ struct TokenLogprobs {
 /// Log-softmax of raw rows of logits. Keeps its working memory between rows; one per thread.
 class LogprobsCalculator {
  public:
-  /// Scores `chosen` and the `num_top` best tokens. Requires: `chosen` indexes the row; the row has
-  /// a finite largest entry.
+  /// Scores `chosen` and the `num_top` best tokens. Requires: `chosen` indexes the row.
   [[nodiscard]] TokenLogprobs score(std::span<const float> logits, TokenId chosen, int num_top);
 
  private:

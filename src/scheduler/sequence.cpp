@@ -41,13 +41,18 @@ void Sequence::admit(std::span<const BlockId> cached_blocks, int block_size, Tim
   num_registered_blocks_ = blocks_.size();
   num_computed_tokens_ = blocks_.size() * block_size;
   blocks_accounted_at_ = now;
-  if (!stats_.first_scheduled_at) stats_.first_scheduled_at = now;
+  if (!stats_.first_scheduled_at) {
+    stats_.first_scheduled_at = now;
+  } else {
+    stats_.requeued += now - preempted_at_;
+  }
 }
 
 void Sequence::preempt(TimePoint now) {
   DCHECK(is_running() && !is_planned());
   account_blocks(now);
   state_ = SequenceState::kWaiting;
+  preempted_at_ = now;
   blocks_.clear();
   num_registered_blocks_ = 0;
   num_computed_tokens_ = 0;

@@ -34,6 +34,7 @@ struct SequenceStats {
   std::optional<TimePoint> first_scheduled_at = {};
   int cached_tokens = 0;  ///< prompt tokens found in the prefix cache at the first admission
   int num_preemptions = 0;
+  Duration requeued{};          ///< waits after preemption, up to the last admission
   double kv_block_seconds = 0;  ///< blocks held, shared ones counted whole, times seconds
   DecisionLog decisions = {};
 };
@@ -138,6 +139,7 @@ class Sequence {
 
   SequenceState state_ = SequenceState::kWaiting;
   bool is_paused_ = false;
+  TimePoint preempted_at_{};
   int num_computed_tokens_ = 0;
   int num_settled_tokens_ = 0;
   int num_registered_blocks_ = 0;

@@ -47,6 +47,14 @@ TEST(LogprobsTest, ValuesAreFiniteAndNeverPositive) {
   }
 }
 
+TEST(LogprobsTest, RowWithoutFiniteLogitsIsAtTheFloor) {
+  const float inf = std::numeric_limits<float>::infinity();
+  LogprobsCalculator calculator;
+
+  EXPECT_EQ(calculator.score(std::vector<float>{-inf, -inf}, TokenId{1}, 0).chosen.logprob, -9999);
+  EXPECT_EQ(calculator.score(std::vector<float>{inf, 1}, TokenId{1}, 0).chosen.logprob, -9999);
+}
+
 TEST(LogprobsTest, AskingForNoneGivesNone) {
   EXPECT_TRUE(LogprobsCalculator().score(std::vector<float>{1, 2}, TokenId{0}, 0).top.empty());
 }
