@@ -36,8 +36,9 @@ class ChatTemplate {
 };
 
 /// Recognises the template family from the file's Jinja text. An empty text gives Qwen2.5 ChatML
-/// (the caller warns). `override_name` is `chatml` or empty. Errors: kBadFile naming what was not
-/// recognised.
+/// (the caller warns). `override_name` is empty, or `chatml` to take Qwen2.5 ChatML for a text that
+/// is not recognised. Errors: kBadFile naming what was not recognised; kBadConfig for another
+/// override.
 [[nodiscard]] Result<std::unique_ptr<ChatTemplate>> make_chat_template(
     std::string_view jinja_text, std::string_view override_name);
 
