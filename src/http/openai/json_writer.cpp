@@ -27,8 +27,12 @@ void append_json_string(std::string& out, std::string_view text) {
 
 void append_json_number(std::string& out, double value) {
   DCHECK(std::isfinite(value));
+  constexpr double kExactIntegers = 1e15;  // written without an exponent below
   std::array<char, 32> buffer;
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
+  char* const end = buffer.data() + buffer.size();
+  const bool is_whole = std::abs(value) < kExactIntegers && std::trunc(value) == value;
+  const auto result = is_whole ? std::to_chars(buffer.data(), end, std::llround(value))
+                               : std::to_chars(buffer.data(), end, value);
   out.append(buffer.data(), result.ptr);
 }
 

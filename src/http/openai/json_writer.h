@@ -9,7 +9,8 @@ namespace paceline::openai {
 
 /// Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD.
 void append_json_string(std::string& out, std::string_view text);
-/// Appends the shortest form that reads back as the same number. Requires: finite.
+/// Appends the shortest form that reads back as the same number, whole numbers below 10^15 as
+/// integers. Requires: finite.
 void append_json_number(std::string& out, double value);
 
 /// Writes JSON text without white space at the end of a string; places the commas. The caller

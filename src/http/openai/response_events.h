@@ -21,9 +21,9 @@ using EventSink = FunctionRef<void(std::string_view type, std::string_view json)
 class ResponseEvents {
  public:
   struct Options {
-    std::string message_id;                ///< msg_… of the output message
-    std::optional<std::string> stream_id;  ///< named lane of a WebSocket
-    std::vector<std::string> ignored;      ///< shown in response.created
+    std::string message_id = {};                ///< msg_… of the output message
+    std::optional<std::string> stream_id = {};  ///< named lane of a WebSocket
+    std::vector<std::string> ignored = {};      ///< shown in response.created
     bool logprobs = false;
     bool include_receipt = false;
     bool has_output = true;  ///< false: prefill only, no output item
