@@ -1,6 +1,7 @@
 #include "scheduler/cost_model.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace paceline {
 namespace {
@@ -19,7 +20,11 @@ constexpr std::array<double, 3> kHighest = {1000, 1000 * kTokenScale, 1 * kAtten
 /// Weight of the past: a step of 50 steps ago counts e⁻¹.
 constexpr double kForgetting = 0.98;
 /// Initial uncertainty, and the bound to which forgetting may raise it while steps teach nothing.
-constexpr double kVariance = 1000;
+constexpr double kVariance = 10;
+
+/// Start of the usual deviation, ms: everything is believed at first. Weight of each new one.
+constexpr double kInitialDeviation = 1000;
+constexpr double kDeviationGain = 0.1;
 
 std::array<double, 3> terms_of(const StepWork& work) {
   return {1, work.num_tokens / kTokenScale, work.num_attended / kAttendedScale};
@@ -31,25 +36,31 @@ double dot(const std::array<double, 3>& a, const std::array<double, 3>& b) {
 
 }  // namespace
 
-CostModel::CostModel() : coefficients_(kInitial), covariance_{} {
+CostModel::CostModel() : coefficients_(kInitial), covariance_{}, deviation_ms_(kInitialDeviation) {
   for (std::size_t i = 0; i < kNumTerms; ++i) covariance_[i][i] = kVariance;
 }
 
 double CostModel::predict_ms(const StepWork& work) const {
-  return dot(coefficients_, terms_of(work));
+  Vector bounded;
+  for (std::size_t i = 0; i < kNumTerms; ++i) {
+    bounded[i] = std::clamp(coefficients_[i], kLowest[i], kHighest[i]);
+  }
+  return dot(bounded, terms_of(work));
 }
 
 void CostModel::observe(const StepWork& work, double measured_ms) {
   const Vector terms = terms_of(work);
   const double predicted = dot(coefficients_, terms);
-  const double error = std::clamp(measured_ms, predicted / 4, predicted * 4) - predicted;
+  const double cut_ms = std::max(3 * deviation_ms_, predicted / 2);
+  const double error = std::clamp(measured_ms - predicted, -cut_ms, cut_ms);
+  const double seen_ms = std::min(std::abs(measured_ms - predicted), 10 * cut_ms);
+  deviation_ms_ += kDeviationGain * (seen_ms - deviation_ms_);
 
   Vector direction;
   for (std::size_t i = 0; i < kNumTerms; ++i) direction[i] = dot(covariance_[i], terms);
   const double scale = kForgetting + dot(terms, direction);
   for (std::size_t i = 0; i < kNumTerms; ++i) {
-    coefficients_[i] =
-        std::clamp(coefficients_[i] + direction[i] / scale * error, kLowest[i], kHighest[i]);
+    coefficients_[i] += direction[i] / scale * error;
   }
 
   double trace = 0;

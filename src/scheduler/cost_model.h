@@ -19,15 +19,18 @@ struct StepWork {
 };
 
 /// Predicts the duration of a step: ms = base + per_token · tokens + per_attended · attended,
-/// fitted on line by recursive least squares with forgetting, every coefficient kept within bounds
-/// that any machine and model meet. Owned by the Scheduler; engine thread.
+/// fitted on line by recursive least squares with forgetting. Predictions use every coefficient
+/// within bounds that any machine and model meet, so more work is never predicted to be faster; the
+/// fit itself is left unbounded, since cutting it would make it wrong for long. Owned by the
+/// Scheduler; engine thread.
 class CostModel {
  public:
   CostModel();
 
   [[nodiscard]] double predict_ms(const StepWork& work) const;
-  /// Learns from one measured step. A measurement counts as at most four times, and at least a
-  /// quarter of, what was predicted, so that one stall does not turn the model.
+  /// Learns from one measured step. What is off by more than three times the usual deviation, and
+  /// by more than half, is cut to that, so that one stall does not turn the model; a lasting change
+  /// raises the usual deviation and is learnt.
   void observe(const StepWork& work, double measured_ms);
 
  private:
@@ -36,6 +39,7 @@ class CostModel {
 
   Vector coefficients_;                       ///< ms per scaled term
   std::array<Vector, kNumTerms> covariance_;  ///< of the coefficients, in units of the noise
+  double deviation_ms_;                       ///< recent mean of |measured - predicted|
 };
 
 }  // namespace paceline

@@ -10,9 +10,9 @@
 
 namespace paceline {
 
-Scheduler::Scheduler(SchedulerOptions options, const Clock& clock)
+Scheduler::Scheduler(SchedulerOptions options, const Clock& clock, BlockHashFunction hash)
     : clock_(clock),
-      state_(std::make_unique<SchedulerState>(options)),
+      state_(std::make_unique<SchedulerState>(options, hash)),
       planner_(std::make_unique<StepPlanner>(*state_)) {
   CHECK(options.num_blocks > 0 && options.block_size > 0 && options.max_context > 0);
   CHECK(max_batch_size(options) > 0);

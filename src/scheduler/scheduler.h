@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/ids.h"
+#include "kvpool/block_hash.h"
 #include "scheduler/scheduler_options.h"
 #include "scheduler/scheduler_snapshot.h"
 #include "scheduler/sequence.h"
@@ -27,7 +28,8 @@ struct SchedulerState;
 /// either commit() or abort_step() follows; between the two only queries are allowed.
 class Scheduler {
  public:
-  Scheduler(SchedulerOptions options, const Clock& clock);
+  /// `hash` keys the prefix cache; what is reused does not depend on it.
+  Scheduler(SchedulerOptions options, const Clock& clock, BlockHashFunction hash = &hash_block);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;

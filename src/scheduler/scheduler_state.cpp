@@ -24,10 +24,10 @@ void stop_counting_as_waiting(SchedulerState& state, const Sequence& sequence) {
 
 }  // namespace
 
-SchedulerState::SchedulerState(const SchedulerOptions& scheduler_options)
+SchedulerState::SchedulerState(const SchedulerOptions& scheduler_options, BlockHashFunction hash)
     : options(scheduler_options),
       pool(options.num_blocks),
-      cache(pool, options.block_size, options.hash_seed),
+      cache(pool, options.block_size, options.hash_seed, hash),
       reservation(pool, cache),
       fair_queue(options.max_gap_tokens) {}
 

@@ -25,7 +25,7 @@ namespace paceline {
 /// the counters. Changed only through the functions below where they name a transition. Engine
 /// thread.
 struct SchedulerState {
-  explicit SchedulerState(const SchedulerOptions& scheduler_options);
+  SchedulerState(const SchedulerOptions& scheduler_options, BlockHashFunction hash);
 
   const SchedulerOptions options;
   BlockPool pool;
