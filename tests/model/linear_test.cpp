@@ -125,6 +125,47 @@ TEST_P(LinearTest, TheTeamsSizeChangesNothing) {
   }
 }
 
+// 320 rows of 4864 bytes are more than stays in a second-level cache: the layer is cut by rows too.
+TEST_P(LinearTest, RowsInSeveralChunksHaveTheBitsOfTheReference) {
+  const int columns = 4864;
+  const int outputs = 19;
+  const int num_rows = 325;
+  const QuantizedMatrix w = make_matrix(outputs, columns, true, 16);
+  const auto values = random_values(static_cast<std::size_t>(num_rows * columns), 17);
+  const QuantizedRows x = make_rows(values, num_rows, columns);
+
+  const auto actual = run(kernels(), x, w, outputs, 2);
+
+  // Chunks change nothing for the reference either: its rows are independent.
+  EXPECT_EQ(bits_of(actual), bits_of(run(reference(), x, w, outputs)));
+}
+
+// Rows of 64 KiB at an aligned address: the result passes the bound from which it is written past
+// the caches, though few of its values are.
+TEST_P(LinearTest, LargeAlignedResultsHaveTheBitsOfTheReference) {
+  const int columns = 96;
+  const int outputs = 83;
+  const std::size_t ldy = 16384;
+  const QuantizedMatrix w = make_matrix(outputs, columns, true, 18);
+  for (const int num_rows : {64, 75}) {
+    const auto values = random_values(static_cast<std::size_t>(num_rows * columns), 19);
+    const QuantizedRows x = make_rows(values, num_rows, columns);
+    AlignedBuffer<float> y(static_cast<std::size_t>(num_rows) * ldy);
+    ThreadPool team(2);
+
+    linear_int8(team, kernels(), x, w, y.data(), ldy);
+
+    const auto expected = run(reference(), x, w, outputs);
+    for (int row = 0; row < num_rows; ++row) {
+      const auto actual = y.span().subspan(static_cast<std::size_t>(row) * ldy, outputs);
+      EXPECT_EQ(bits_of(actual), bits_of(std::span(expected).subspan(
+                                     static_cast<std::size_t>(1 + row * outputs), outputs)))
+          << "M " << num_rows << ", row " << row;
+      EXPECT_EQ(y[static_cast<std::size_t>(row) * ldy + outputs], 0.0F);
+    }
+  }
+}
+
 TEST_P(LinearTest, TheLargestValuesDoNotSaturate) {
   const int num_k_tiles = 76;
   const int num_rows = 18;

@@ -5,6 +5,7 @@
 #include <immintrin.h>
 
 #include "model/kernels/avx512_lanes.h"
+#include "model/kernels/avx512_outputs.h"
 #include "model/kernels/kernel_tables.h"
 
 namespace paceline {
@@ -13,8 +14,8 @@ namespace {
 using Block = ActivationBlock<Avx512Lanes>;
 
 constexpr std::size_t kTileBytes = 1024;
-/// Below this many rows tiles run so empty that VNNI is faster.
-constexpr int kMinRows = 12;
+/// Below this many rows VNNI reaches the speed of memory too, without setting up tiles.
+constexpr int kMinRows = 3;
 
 // Tile registers: sums 0 … 3 (block b, group g: 2b + g), activations 4 and 5, weights 6 and 7.
 
@@ -70,91 +71,104 @@ class TileState {
   int second_height_ = 0;
 };
 
-/// Sums of up to two blocks × two groups, as stored from the tile registers.
+/// Sums of two blocks × two groups, as stored from the tile registers: [2 · block + group].
 struct alignas(64) TileSums {
   std::int32_t tile[4][16][16];
 };
 
-/// Converts one block's sums for one group to outputs and writes those below num_outputs.
-void write_outputs(const LinearArgs& args, const std::int32_t (*sums)[16], const Block& block,
-                   int group) {
-  const int output = group * 16;
-  const int count = args.num_outputs - output;
-  const auto mask = static_cast<__mmask16>(count >= 16 ? 0xffffU : (1U << count) - 1U);
-  const __m512 weight_scales = _mm512_loadu_ps(args.weight_scales + output);
-  const __m512 bias =
-      args.bias != nullptr ? _mm512_loadu_ps(args.bias + output) : _mm512_setzero_ps();
-  float* out = args.y + static_cast<std::size_t>(block.first_row) * args.ldy + output;
-  const float* activation_scales = args.activation_scales + block.first_row;
-  for (int row = 0; row < block.height; ++row, out += args.ldy) {
-    __m512 y = _mm512_mul_ps(_mm512_mul_ps(_mm512_cvtepi32_ps(_mm512_load_si512(sums[row])),
-                                           _mm512_set1_ps(activation_scales[row])),
-                             weight_scales);
-    if (args.bias != nullptr) y = _mm512_add_ps(y, bias);
-    _mm512_mask_storeu_ps(out, mask, y);
-  }
-}
-
-/// Loads the start of the sums, -128 · Σ weights for every row: a tile of one row, repeated by a
-/// stride of 0.
-void load_start(const LinearArgs& args, int group, std::int32_t* start) {
-  const __m512i weight_sums = _mm512_loadu_si512(args.weight_sums + group * 16);
-  _mm512_store_si512(start,
-                     _mm512_sub_epi32(_mm512_setzero_si512(), _mm512_slli_epi32(weight_sums, 7)));
-}
-
-/// Computes one or two blocks of rows for one or two groups of 16 outputs. `blocks` has kBlocks.
+/// Sets the sum tiles to -128 · Σ weights in every row: a tile of one row, repeated by a stride of
+/// 0.
 template <int kBlocks, int kGroups>
-void compute_tiles(const LinearArgs& args, const Block* blocks, int group, TileSums& sums) {
-  const std::size_t group_stride = static_cast<std::size_t>(args.num_k_tiles) * kTileBytes;
-  const std::int8_t* weights = args.weights + static_cast<std::size_t>(group) * group_stride;
+void start_sums(const LinearArgs& args, int group) {
   alignas(64) std::int32_t start[2][16];
-  for (int g = 0; g < kGroups; ++g) load_start(args, group + g, start[g]);
+  for (int g = 0; g < kGroups; ++g) {
+    _mm512_store_si512(start[g], Avx512OutputGroup::start(args, group + g));
+  }
   compiler_fence();
   _tile_loadd(0, start[0], 0);
   if constexpr (kGroups == 2) _tile_loadd(1, start[1], 0);
   if constexpr (kBlocks == 2) _tile_loadd(2, start[0], 0);
   if constexpr (kBlocks == 2 && kGroups == 2) _tile_loadd(3, start[1], 0);
+}
+
+/// Adds the products over all of K to the sum tiles. Meanwhile fetches the next weights, and the
+/// lines that the outputs of these tiles will be written to.
+template <int kBlocks, int kGroups>
+void multiply(const LinearArgs& args, const Block* blocks, int group, WeightPrefetch& prefetch) {
+  const std::size_t group_stride = static_cast<std::size_t>(args.num_k_tiles) * kTileBytes;
+  const std::int8_t* w = args.weights + static_cast<std::size_t>(group) * group_stride;
+  const std::uint8_t* a0 = blocks[0].data;
+  const std::uint8_t* a1 = blocks[kBlocks - 1].data;
+  const auto target = Avx512OutputTarget::of(args);
+  int row = blocks[0].first_row;
+  const int last_row = blocks[kBlocks - 1].first_row + blocks[kBlocks - 1].height;
+  const int rows_per_step = (16 * kBlocks + args.num_k_tiles - 1) / args.num_k_tiles;
   for (int k = 0; k < args.num_k_tiles; ++k) {
-    const auto tile = static_cast<std::size_t>(k);
-    const std::int8_t* w = weights + tile * kTileBytes;
     _tile_loadd(6, w, 64);
-    _tile_loadd(4, blocks[0].data + tile * blocks[0].tile_stride, 64);
+    prefetch.step();
+    _tile_loadd(4, a0, 64);
     _tile_dpbusd(0, 4, 6);
+    prefetch.step();
     if constexpr (kGroups == 2) {
       _tile_loadd(7, w + group_stride, 64);
       _tile_dpbusd(1, 4, 7);
     }
+    prefetch.step();
     if constexpr (kBlocks == 2) {
-      _tile_loadd(5, blocks[1].data + tile * blocks[1].tile_stride, 64);
+      _tile_loadd(5, a1, 64);
       _tile_dpbusd(2, 5, 6);
     }
     if constexpr (kBlocks == 2 && kGroups == 2) _tile_dpbusd(3, 5, 7);
+    w += kTileBytes;
+    a0 += blocks[0].tile_stride;
+    a1 += blocks[kBlocks - 1].tile_stride;
+    prefetch.step();
+    for (int i = 0; i < rows_per_step && row < last_row; ++i, ++row) {
+      target.prefetch<kGroups>(group, row);
+    }
   }
+}
+
+/// Computes one or two blocks of rows for one or two groups of 16 outputs. `blocks` has kBlocks.
+template <int kBlocks, int kGroups>
+void compute_tiles(const LinearArgs& args, const Block* blocks, int group, TileState& tiles,
+                   WeightPrefetch& prefetch) {
+  tiles.configure(blocks[0].height, blocks[kBlocks - 1].height);
+  start_sums<kBlocks, kGroups>(args, group);
+  multiply<kBlocks, kGroups>(args, blocks, group, prefetch);
+  TileSums sums;
   _tile_stored(0, sums.tile[0], 64);
   if constexpr (kGroups == 2) _tile_stored(1, sums.tile[1], 64);
   if constexpr (kBlocks == 2) _tile_stored(2, sums.tile[2], 64);
   if constexpr (kBlocks == 2 && kGroups == 2) _tile_stored(3, sums.tile[3], 64);
   compiler_fence();
+  const Avx512OutputGroup outputs[2] = {Avx512OutputGroup::of(args, group),
+                                        Avx512OutputGroup::of(args, group + kGroups - 1)};
+  const auto target = Avx512OutputTarget::of(args);
   for (int b = 0; b < kBlocks; ++b) {
-    for (int g = 0; g < kGroups; ++g) {
-      write_outputs(args, sums.tile[2 * b + g], blocks[b], group + g);
+    const int height = blocks[b].height;
+    const int first_row = blocks[b].first_row;
+    for (int r = 0; r < height; ++r) {
+      for (int g = 0; g < kGroups; ++g) {
+        target.write(outputs[g], first_row + r, _mm512_load_si512(sums.tile[2 * b + g][r]));
+      }
     }
   }
 }
 
+/// Computes all rows for kGroups groups.
 template <int kGroups>
-void compute_groups(const LinearArgs& args, int group, TileState& tiles, TileSums& sums) {
-  int row = 0;
-  for (; row + 16 < args.num_rows; row += 32) {
-    const Block blocks[2] = {Block::of(args, row), Block::of(args, row + 16)};
-    tiles.configure(16, blocks[1].height);
-    compute_tiles<2, kGroups>(args, blocks, group, sums);
-  }
-  if (row < args.num_rows) {
-    const Block block = Block::of(args, row);
-    tiles.configure(block.height, block.height);
-    compute_tiles<1, kGroups>(args, &block, group, sums);
+void compute_groups(const LinearArgs& args, int group, int last_group, TileState& tiles) {
+  auto prefetch =
+      WeightPrefetch::after<kGroups>(args, group, last_group, (args.num_rows + 31) / 32);
+  for (int row = 0; row < args.num_rows; row += 32) {
+    const Block first = Block::of(args, row);
+    if (row + 16 < args.num_rows) {
+      const Block blocks[2] = {first, Block::of(args, row + 16)};
+      compute_tiles<2, kGroups>(args, blocks, group, tiles, prefetch);
+    } else {
+      compute_tiles<1, kGroups>(args, &first, group, tiles, prefetch);
+    }
   }
 }
 
@@ -163,10 +177,10 @@ void linear_int8(const LinearArgs& args, int first_group, int last_group) {
     return avx512_vnni_kernels().linear_int8(args, first_group, last_group);
   }
   TileState tiles;
-  TileSums sums;
   int group = first_group;
-  for (; group + 2 <= last_group; group += 2) compute_groups<2>(args, group, tiles, sums);
-  if (group < last_group) compute_groups<1>(args, group, tiles, sums);
+  for (; group + 2 <= last_group; group += 2) compute_groups<2>(args, group, last_group, tiles);
+  if (group < last_group) compute_groups<1>(args, group, last_group, tiles);
+  finish_outputs(args);
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ struct LinearArgs {
   int num_outputs = 0;                        ///< N; the last group of 16 may be partly padding
   float* y = nullptr;                         ///< [num_rows, ldy]
   std::size_t ldy = 0;                        ///< floats from one row of y to the next, ≥ N
+  /// Hint: y is larger than the caches, write it past them. Requires: y and ldy aligned to 64
+  /// bytes.
+  bool stream_outputs = false;
 };
 
 /// Functions of one instruction set. All tables give the same bits for the same inputs, and each
