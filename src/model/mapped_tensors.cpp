@@ -63,8 +63,8 @@ Result<void> MappedTensors::read_rows(std::string_view name, std::int64_t first_
   if (first_row < 0 || num_rows < 0 || first_row > shape.rows ||
       num_rows > shape.rows - first_row) {
     return fail(ErrorCode::kBadFile, label_ + ": tensor " + quote_name(name) + " has the shape " +
-                                         to_string(shape) + ", rows " + std::to_string(first_row) +
-                                         " to " + std::to_string(first_row + num_rows) +
+                                         to_string(shape) + ", " + std::to_string(num_rows) +
+                                         " rows from " + std::to_string(first_row) +
                                          " were asked for");
   }
   DCHECK(out.size() == static_cast<std::size_t>(num_rows * shape.columns));

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <filesystem>
@@ -10,6 +9,7 @@
 #include <string>
 
 #include "tests/support/temp_folder.h"
+#include "tests/support/unprivileged_user.h"
 
 namespace paceline {
 namespace {
@@ -58,15 +58,18 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& kind) { return kind.param.name; });
 
 TEST(MappedFileTest, NoPermissionIsAnError) {
-  if (::geteuid() == 0) GTEST_SKIP() << "root may read everything";
   const TempFolder folder;
   std::ofstream(folder / "file") << "abc";
   std::filesystem::permissions(folder / "file", std::filesystem::perms::none);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms{0755});
+  const UnprivilegedUser user;
+  if (!UnprivilegedUser::is_active()) GTEST_SKIP() << "needs a user that permissions bind";
 
   const Result<MappedFile> file = MappedFile::open(folder / "file");
 
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code, ErrorCode::kIo);
+  EXPECT_NE(file.error().message.find("Permission denied"), std::string::npos);
 }
 
 }  // namespace
