@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -55,6 +56,25 @@ TEST(JsonTextTest, DepthIsNoDanger) {
 
   EXPECT_EQ(to_python_json(deep), deep);
   EXPECT_EQ(to_python_json(deep.substr(1)), std::nullopt);
+}
+
+TEST(JsonTextTest, RewritingTwiceChangesNothing) {
+  constexpr unsigned kSeed = 29;
+  std::mt19937 random(kSeed);
+  constexpr std::string_view kParts[] = {"{",    "}",  "[",    "]", ",",           ":",    "\"a\"",
+                                         "1.50", "-0", "true", " ", "\"\\u00e9\"", "1e30", "\"\\"};
+  int num_valid = 0;
+  for (int round = 0; round < 200'000; ++round) {
+    std::string text;
+    for (std::size_t i = 1 + random() % 7; i > 0; --i) text += kParts[random() % std::size(kParts)];
+
+    const auto once = to_python_json(text);
+
+    if (!once) continue;
+    ++num_valid;
+    ASSERT_EQ(to_python_json(*once), once) << text << ", seed " << kSeed;
+  }
+  EXPECT_GT(num_valid, 1000);
 }
 
 TEST(JsonTextTest, StringsAreEscapedAsPythonDoes) {

@@ -5,7 +5,8 @@ The other side is `tokenizers` with the vocabulary, merges and added tokens of t
 Qwen2's normaliser and split pattern. Texts: documentation, licences and Python sources found on
 this machine, Markdown, Chinese made of the vocabulary's own tokens, emoji, every assigned code
 point, seeded random Unicode, the text of every token, and special tokens in odd places. Ends with
-1 and the first differences when ids differ. With --speed it prints the megabytes per second.
+1 and the first differences when ids differ. --full takes all code points in all surroundings, all
+tokens and more random text; --speed prints the megabytes per second instead.
 """
 
 import argparse
@@ -115,17 +116,19 @@ def emoji(rng):
         yield "".join(rng.choice(faces) + rng.choice(joins) for _ in range(500))
 
 
-def code_points():
-    """Every code point that is assigned or likely to be soon, and one in 16 of the others, between
-    letters, marks and spaces."""
+def code_points(rng, full):
+    """Code points that are assigned or likely to be soon, and one in 16 of the others, between
+    letters, marks and spaces: all of them in all surroundings, or one in 20 each."""
     chosen = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000
               and (c % 16 == 0 or c < 0x33000 or unicodedata.category(chr(c)) not in ("Cn", "Co"))]
-    for shape in ("a{0}b {0}{0}1", "!{0}\n '{0} {0}", "e{0}\u0323\u0301'l{0}", "\u0345{0}\u0334"):
-        for start in range(0, len(chosen), 4096):
-            yield "".join(shape.format(chr(c)) for c in chosen[start:start + 4096])
+    shapes = ("a{0}b {0}{0}1", "!{0}\n '{0} {0}", "e{0}\u0323\u0301'l{0}", "\u0345{0}\u0334")
+    for shape in shapes:
+        some = chosen if full else rng.sample(chosen, len(chosen) // 20)
+        for start in range(0, len(some), 4096):
+            yield "".join(shape.format(chr(c)) for c in some[start:start + 4096])
 
 
-def random_unicode(rng):
+def random_unicode(rng, count):
     """Random characters from several pools, including planes without characters and marks."""
     marks = [chr(c) for c in range(0x110000) if unicodedata.combining(chr(c))]
     hangul = [chr(c) for c in [*range(0x1100, 0x1200), *range(0xAC00, 0xAD00)]]
@@ -133,7 +136,7 @@ def random_unicode(rng):
     ascii_ = [chr(c) for c in range(128)]
     anywhere = lambda: chr(rng.choice([*range(17)]) << 16 | rng.randrange(0xD800))
     pools = [lambda p=p: rng.choice(p) for p in (marks, hangul, spaces, ascii_, list("'sStTreveLld"))]
-    for _ in range(400):
+    for _ in range(count):
         draw = rng.choices([*pools, anywhere], weights=[rng.random() for _ in range(6)], k=1500)
         yield "".join(make() for make in draw)
 
@@ -146,7 +149,7 @@ def with_specials(rng, specials):
         yield "".join(rng.choice(pieces) for _ in range(60))
 
 
-def corpora(tokens, specials):
+def corpora(tokens, specials, full):
     """Yields (name, texts, whether special tokens are parsed)."""
     rng = random.Random(SEED)
     python_lib = sysconfig.get_path("stdlib")
@@ -161,13 +164,13 @@ def corpora(tokens, specials):
                                     packages + "/**/METADATA"], MEBIBYTE)), False
     yield "Chinese", list(chinese(rng, tokens, MEBIBYTE // 2)), False
     yield "emoji", list(emoji(rng)), False
-    yield "code points", list(code_points()), False
-    yield "random Unicode", list(random_unicode(rng)), False
+    yield "code points", list(code_points(rng, full)), False
+    yield "random Unicode", list(random_unicode(rng, 400 if full else 100)), False
     yield "special tokens as text", list(with_specials(rng, specials)), False
     yield "special tokens parsed", list(with_specials(rng, specials)), True
     yield "long words", ["A" * 43000, "a" * 65536, " " * 20000 + "x", "é" * 9999, "\n" * 5000,
                          "e" + "\u0301\u0323" * 3000, "".join(rng.choices("abcXYZ", k=30000))], False
-    yield "tokens", token_texts(tokens), False
+    yield "tokens", token_texts(tokens)[::1 if full else 20], False
 
 
 def token_texts(tokens):
@@ -220,7 +223,7 @@ def compare(args):
     to_file_id = {reference.token_to_id(t): i for t, i in with_ids.items()}
     total_bytes = total_texts = total_bad = 0
     print(f"tokenizers {tokenizers.__version__}")
-    for name, texts, parse in corpora(tokens, sorted(with_ids)):
+    for name, texts, parse in corpora(tokens, sorted(with_ids), args.full):
         theirs = reference_ids(reference if parse else plain, texts, parse)
         num_bytes = sum(len(t.encode()) for t in texts)
         bad = []
@@ -230,7 +233,9 @@ def compare(args):
                 bad.append(first_difference(text, a, b))
         print(f"{name}: {len(texts)} texts, {num_bytes} bytes, {len(bad)} differ")
         print("\n".join(bad[:5]), end="\n" if bad else "")
-        total_bytes, total_texts, total_bad = total_bytes + num_bytes, total_texts + len(texts), total_bad + len(bad)
+        total_bytes += num_bytes
+        total_texts += len(texts)
+        total_bad += len(bad)
     print(f"all: {total_texts} texts, {total_bytes} bytes, {total_bad} differ")
     if total_bytes < 3 * 10**6:
         print("less than 3 MB of text was found on this machine", file=sys.stderr)
@@ -240,7 +245,8 @@ def compare(args):
 
 def measure(args):
     tokens, types, _ = read_vocabulary(args.model)
-    for name, texts, parse in corpora(tokens, sorted(t for i, t in enumerate(tokens) if types[i] in (CONTROL, USER_DEFINED))):
+    specials = sorted(t for t, kind in zip(tokens, types) if kind in (CONTROL, USER_DEFINED))
+    for name, texts, parse in corpora(tokens, specials, args.full):
         megabytes = sum(len(t.encode()) for t in texts) / 1e6
         seconds = float(run_tool(args.tool, args.model, texts, parse, ["--seconds"]))
         print(f"{name}: {megabytes:.2f} MB, {megabytes / seconds:.2f} MB/s")
@@ -251,6 +257,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tool", required=True, help="the tokenize_file program")
     parser.add_argument("--model", default=os.environ.get("PACELINE_TEST_MODEL"), help="GGUF file")
+    parser.add_argument("--full", action="store_true", help="compare more text")
     parser.add_argument("--speed", action="store_true", help="measure instead of compare")
     args = parser.parse_args()
     if not args.model:

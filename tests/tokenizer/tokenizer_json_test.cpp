@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <random>
 #include <string>
 
 #include "tests/support/tiny_vocabulary.h"
@@ -141,6 +142,32 @@ TEST(TokenizerJsonTest, EveryTruncationIsAnError) {
   for (std::size_t length = 0; length < json.size(); length += 37) {
     EXPECT_FALSE(read_tokenizer_json(json.substr(0, length)).has_value()) << length;
   }
+}
+
+TEST(TokenizerJsonTest, DamagedFilesGiveAnErrorOrATokenizer) {
+  constexpr unsigned kSeed = 23;
+  std::mt19937 random(kSeed);
+  const std::string json = tiny_json(true);
+  int num_read = 0;
+  for (int round = 0; round < 1000; ++round) {
+    std::string damaged = json;
+    for (int i = 0; i < 3; ++i) {
+      damaged[random() % damaged.size()] = "0:,\"[]{}x\x80"[random() % 10];
+    }
+
+    const auto spec = read_tokenizer_json(damaged);
+
+    if (!spec) {
+      ASSERT_EQ(spec.error().code, ErrorCode::kBadFile) << "seed " << kSeed << ", round " << round;
+      continue;
+    }
+    ++num_read;
+    const auto tokenizer = make_bpe_tokenizer(*spec);
+    if (tokenizer) {
+      ASSERT_FALSE((*tokenizer)->encode("Hello <|im_end|>", SpecialText::kParse).empty());
+    }
+  }
+  EXPECT_GT(num_read, 0);
 }
 
 }  // namespace
