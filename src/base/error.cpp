@@ -102,6 +102,8 @@ std::string_view to_string(ErrorCode code) {
       return "bad_file";
     case ErrorCode::kIo:
       return "io_error";
+    case ErrorCode::kDiskFull:
+      return "disk_full";
     case ErrorCode::kBadConfig:
       return "bad_config";
   }

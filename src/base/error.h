@@ -64,6 +64,7 @@ enum class ErrorCode {
   // files and start-up (never sent to a client)
   kBadFile,
   kIo,
+  kDiskFull,
   kBadConfig,
 };
 

@@ -62,7 +62,9 @@ class PackedFileWriter::State {
   static constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 
   [[nodiscard]] tl::unexpected<Error> io_error(const std::string& what) const {
-    return fail(ErrorCode::kIo, path_.string() + ": " + what + ": " + std::strerror(errno));
+    const bool is_full = errno == ENOSPC || errno == EDQUOT || errno == EFBIG;
+    return fail(is_full ? ErrorCode::kDiskFull : ErrorCode::kIo,
+                path_.string() + ": " + what + ": " + std::strerror(errno));
   }
   void end_section();
   Result<void> write(std::span<const std::byte> bytes);

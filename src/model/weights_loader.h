@@ -40,7 +40,8 @@ using LoadProgress = std::function<void(std::uint64_t done, std::uint64_t total)
 
 /// Loads all weights. The int8 form comes from the cache file, mapped; when that is missing, stale
 /// or damaged it is made first, one matrix in memory at a time. A cache that cannot be used (folder
-/// read-only, disk full) only costs a warning. Errors: kBadFile naming tensor and file; throws
+/// read-only, lock held) only costs a warning. Errors: kBadFile naming tensor and file; kDiskFull
+/// naming the cache file, since a full disk is a fault to mend, not a choice; throws
 /// std::bad_alloc when memory runs out. Thread: the team's caller.
 [[nodiscard]] Result<LoadedWeights> load_weights(const TensorSource& source,
                                                  const ModelConfig& config,

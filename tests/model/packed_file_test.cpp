@@ -228,7 +228,7 @@ TEST(PackedFileCacheTest, FailedWriteLeavesNothingButTheLock) {
       open_or_make_packed_file(folder / "cache", kKey, kLockTimeout, write_sections);
 
   ASSERT_FALSE(cached);
-  EXPECT_EQ(cached.error().code, ErrorCode::kIo);
+  EXPECT_EQ(cached.error().code, ErrorCode::kDiskFull);
   EXPECT_THAT(cached.error().message, HasSubstr("cannot write the packed file: File too large"));
   EXPECT_EQ(num_files(folder), 1U);
   EXPECT_TRUE(std::filesystem::exists(folder / "cache.lock"));

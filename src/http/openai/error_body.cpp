@@ -92,6 +92,7 @@ Row row(ErrorCode code) {
     case ErrorCode::kInternalError:
     case ErrorCode::kBadFile:
     case ErrorCode::kIo:
+    case ErrorCode::kDiskFull:
     case ErrorCode::kBadConfig:
       return {500, kServer};
   }
@@ -100,7 +101,8 @@ Row row(ErrorCode code) {
 
 /// Failures of files and configuration are no client's business.
 bool is_internal(ErrorCode code) {
-  return code == ErrorCode::kBadFile || code == ErrorCode::kIo || code == ErrorCode::kBadConfig;
+  return code == ErrorCode::kBadFile || code == ErrorCode::kIo || code == ErrorCode::kDiskFull ||
+         code == ErrorCode::kBadConfig;
 }
 
 }  // namespace
