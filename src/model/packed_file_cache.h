@@ -21,9 +21,9 @@ struct CachedPackedFile {
 /// Opens a packed file or makes it: takes an advisory lock (`<path>.lock`), looks again, calls
 /// `make` to write all sections, commits and maps the result. Of several processes started at once
 /// one makes it and the others wait for it, at most `lock_timeout`; a process that dies gives the
-/// lock back. Errors: kIo when the cache cannot be used (read-only folder, full disk, lock
-/// timeout), and whatever `make` returns; nothing is left behind then and the caller goes on
-/// without a cache.
+/// lock back. Errors: kIo when the cache cannot be used (read-only folder, lock timeout), after
+/// which the caller goes on without one; kDiskFull; whatever `make` returns. Nothing is left behind
+/// then.
 [[nodiscard]] Result<CachedPackedFile> open_or_make_packed_file(
     const std::filesystem::path& path, const PackedFileKey& key,
     std::chrono::milliseconds lock_timeout,

@@ -27,13 +27,15 @@ class PackedFileWriter {
   ~PackedFileWriter();
 
   /// Starts the next section; what append() writes then belongs to it. Requires: the name is new,
-  /// 1 … kMaxNameBytes bytes. Errors: kIo, such as a full disk.
+  /// 1 … kMaxNameBytes bytes. Errors: kDiskFull, kIo.
   [[nodiscard]] Result<void> begin_section(std::string_view name);
-  /// Appends bytes to the current section. Requires: a section was begun. Errors: kIo.
+  /// Appends bytes to the current section. Requires: a section was begun. Errors: kDiskFull,
+  /// kIo.
   [[nodiscard]] Result<void> append(std::span<const std::byte> bytes);
   /// begin_section and append of all its bytes.
   [[nodiscard]] Result<void> add_section(std::string_view name, std::span<const std::byte> bytes);
-  /// Writes table and header, forces all to disk and renames. The last call. Errors: kIo.
+  /// Writes table and header, forces all to disk and renames. The last call. Errors: kDiskFull,
+  /// kIo.
   [[nodiscard]] Result<void> commit();
 
  private:
