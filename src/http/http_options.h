@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "http/response_store_options.h"
+#include "http/websocket_options.h"
+
 namespace paceline {
 
 /// Who may read `/metrics` (`metrics.auth`).
@@ -76,6 +79,9 @@ struct HttpOptions {
   /// A request that still waits after so long fails with queue_timeout
   /// (`scheduler.queue_timeout_ms`).
   std::chrono::milliseconds queue_timeout{30000};
+
+  WebsocketOptions websocket = {};      ///< `ws.*`
+  ResponseStoreOptions responses = {};  ///< `responses.*`
 };
 
 }  // namespace paceline

@@ -78,6 +78,24 @@ void add_work(LogRecord& record, const RequestLog& log, TimePoint now) {
 
 }  // namespace
 
+void note_generation_event(RequestLog& log, const GenerationEvent& event, TimePoint now) {
+  if (const auto* started = std::get_if<RequestStarted>(&event)) {
+    log.usage = started->usage;
+  } else if (std::holds_alternative<ChoiceDelta>(event)) {
+    if (!log.ttft_ms) log.ttft_ms = to_ms(now - log.started_at);
+  } else if (const auto* choice = std::get_if<ChoiceFinished>(&event)) {
+    const auto index = static_cast<std::size_t>(choice->index);
+    if (index < log.finish_reasons.size()) log.finish_reasons[index] = choice->reason;
+  } else if (const auto* finished = std::get_if<RequestFinished>(&event)) {
+    log.usage = finished->usage;
+    log.receipt = finished->receipt;
+  } else if (const auto* failed = std::get_if<RequestFailed>(&event)) {
+    log.usage = failed->usage;
+    log.receipt = failed->receipt;
+    log.code = std::string(to_string(failed->error.code));
+  }
+}
+
 void write_request_log(Logger& logger, const RequestLog& log, TimePoint now) {
   LogRecord record(level_of(log.status), "request");
   add_origin(record, log);

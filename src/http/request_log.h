@@ -50,6 +50,9 @@ struct RequestLog {
   TimePoint started_at{};
 };
 
+/// Notes what an event of the engine says about the request; `now` is when it was read.
+void note_generation_event(RequestLog& log, const GenerationEvent& event, TimePoint now);
+
 /// Writes the one line of a request that ended at `now`.
 void write_request_log(Logger& logger, const RequestLog& log, TimePoint now);
 

@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <atomic>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -19,6 +20,7 @@
 #include "http/connection_registry.h"
 #include "http/handlers/handler_table.h"
 #include "http/http_session.h"
+#include "http/response_store.h"
 #include "http/router.h"
 #include "http/server_context.h"
 #include "http/worker_queue.h"
@@ -65,12 +67,15 @@ class HttpServer::Impl {
         acceptor_(asio::make_strand(io_)),
         accept_timer_(acceptor_.get_executor()),
         workers_(options_.worker_threads, options_.max_worker_jobs),
+        responses_(options_.responses, dependencies.metrics, dependencies.clock),
         context_{options_,
                  dependencies.service,
                  dependencies.metrics,
                  dependencies.logger,
                  dependencies.clock,
                  workers_,
+                 responses_,
+                 num_websockets_,
                  router_,
                  std::move(dependencies.expose_metrics),
                  std::move(dependencies.version),
@@ -183,6 +188,8 @@ class HttpServer::Impl {
   ConnectionRegistry registry_;
   Router router_;
   WorkerQueue workers_;
+  ResponseStore responses_;
+  std::atomic<std::size_t> num_websockets_{0};
   ServerContext context_;
   std::vector<std::thread> threads_;
   std::uint16_t port_ = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <functional>
 #include <string>
 
@@ -9,6 +11,7 @@ namespace paceline {
 
 class HttpMetrics;
 class Logger;
+class ResponseStore;
 class Router;
 class ServiceState;
 class WorkerQueue;
@@ -23,6 +26,8 @@ struct ServerContext {
   Logger& logger;
   const Clock& clock;
   WorkerQueue& workers;
+  ResponseStore& responses;
+  std::atomic<std::size_t>& num_websockets;  ///< open or being opened
   const Router& router;
   std::function<std::string()> expose_metrics;
   std::string version;

@@ -51,6 +51,11 @@ HttpMetrics::HttpMetrics(MetricsRegistry& registry, std::span<const std::string_
                          "Life of a WebSocket connection.", buckets::kWsConnection);
   ws_messages = registry.counters<WsDirection>("paceline_ws_messages_total", "WebSocket messages.",
                                                "direction");
+  stored_responses = registry.gauge("paceline_stored_responses", "Finished responses kept.");
+  stored_response_bytes =
+      registry.gauge("paceline_stored_response_bytes", "Bytes of the responses kept.");
+  stored_responses_evicted = registry.counters<StoreEviction>(
+      "paceline_stored_responses_evicted_total", "Responses given up.", "cause");
   const auto add_close = [&](std::string code) {
     ws_closes_.push_back(registry.counter(
         "paceline_ws_closes_total", "Closed WebSocket connections.", {{"code", std::move(code)}}));

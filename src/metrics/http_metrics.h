@@ -11,7 +11,7 @@
 
 namespace paceline {
 
-/// Series counted by the HTTP side: errors, refusals, HTTP, WebSocket and tokenising families of
+/// Series counted by the HTTP side: errors, refusals, HTTP, WebSocket, store and tokenising families of
 /// API.md §9. Members are handles; counting may come from any thread. Owned by the app, outlives
 /// the server.
 class HttpMetrics {
@@ -43,6 +43,10 @@ class HttpMetrics {
   Counter ws_connections_total;
   Histogram ws_connection_duration;
   PerLabel<WsDirection, Counter> ws_messages;
+
+  Gauge stored_responses;
+  Gauge stored_response_bytes;
+  PerLabel<StoreEviction, Counter> stored_responses_evicted;
 
  private:
   std::vector<PerLabel<StatusClass, Counter>> requests_;  // by route, then `other`

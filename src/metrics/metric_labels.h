@@ -80,6 +80,8 @@ enum class HttpApi { kChat, kCompletions, kResponses, kEmbeddings, kOther };
 enum class HttpTimeout { kHeader, kBody, kIdle, kSlowReader };
 /// Label `direction` of paceline_ws_messages_total.
 enum class WsDirection { kIn, kOut };
+/// Label `cause` of paceline_stored_responses_evicted_total.
+enum class StoreEviction { kTtl, kCount, kBytes };
 /// Label `role` of paceline_threads.
 enum class ThreadRole { kCompute, kIo, kTokenize };
 /// Label `result` of paceline_config_reloads_total.
@@ -178,6 +180,10 @@ struct LabelValues<HttpTimeout> {
 template <>
 struct LabelValues<WsDirection> {
   static constexpr auto names = std::to_array<std::string_view>({"in", "out"});
+};
+template <>
+struct LabelValues<StoreEviction> {
+  static constexpr auto names = std::to_array<std::string_view>({"ttl", "count", "bytes"});
 };
 template <>
 struct LabelValues<ThreadRole> {
