@@ -108,16 +108,22 @@ void FairQueue::drop_next() {
 
 void FairQueue::update_backlog(std::span<const TenantId> also) {
   for (const TenantId tenant : also) state(tenant).is_marked = true;
+  double lowest = -kInfinity;  // that a newly backlogged counter may have
+  double least = kInfinity;    // of the backlogged counters
   for (const TenantId tenant : active_) {
     State& s = state(tenant);
     s.is_marked = s.is_marked || !s.waiting.empty();
-    if (!s.is_marked) s.is_backlogged = false;
+    s.is_backlogged = s.is_backlogged && s.is_marked;
+    if (s.is_backlogged) least = std::min(least, s.counter);
+    if (s.is_backlogged || !s.is_marked) lowest = std::max(lowest, s.counter - max_gap_of(s));
   }
   for (const TenantId tenant : active_) {
     State& s = state(tenant);
     if (s.is_marked && !s.is_backlogged) {
-      bring_within_gap(s);
+      s.counter = std::max(std::min(s.counter, least + max_gap_of(s)), lowest);
       s.is_backlogged = true;
+      least = std::min(least, s.counter);
+      lowest = std::max(lowest, s.counter - max_gap_of(s));
     }
     s.is_marked = false;
   }
@@ -132,7 +138,7 @@ std::optional<TenantId> FairQueue::update_held() {
   bool any_held = false;
   for (const TenantId tenant : active_) {
     State& s = state(tenant);
-    s.is_held = least && s.counter - state(*least).counter > max_gap_ / s.weight;
+    s.is_held = least && s.counter - state(*least).counter > max_gap_of(s);
     any_held = any_held || s.is_held;
   }
   return any_held ? least : std::nullopt;
@@ -167,17 +173,7 @@ void FairQueue::lift(State& tenant) {
   double least = active_.empty() ? idle_level_ : kInfinity;
   for (const TenantId other : active_) least = std::min(least, state(other).counter);
   tenant.counter = std::max(tenant.counter, least);
-  tenant.counter = std::min(tenant.counter, least_backlogged() + max_gap_ / tenant.weight);
-}
-
-void FairQueue::bring_within_gap(State& tenant) {
-  double lowest = -kInfinity;
-  for (const TenantId other : active_) {
-    const State& s = state(other);
-    if (&s != &tenant) lowest = std::max(lowest, s.counter - max_gap_ / s.weight);
-  }
-  const double highest = least_backlogged() + max_gap_ / tenant.weight;
-  tenant.counter = std::max(std::min(tenant.counter, highest), lowest);
+  tenant.counter = std::min(tenant.counter, least_backlogged() + max_gap_of(tenant));
 }
 
 double FairQueue::least_backlogged() const {

@@ -115,10 +115,11 @@ class FairQueue {
   [[nodiscard]] State& state(TenantId tenant) { return states_[index_of(tenant)]; }
   [[nodiscard]] const State& state(TenantId tenant) const { return states_[index_of(tenant)]; }
   [[nodiscard]] static double key_of(const State& s) { return s.counter + s.planned / s.weight; }
+  /// How far ahead of a backlogged tenant this one may get, in units of the counter.
+  [[nodiscard]] double max_gap_of(const State& s) const { return max_gap_ / s.weight; }
   void make_known(TenantId tenant);
   void join_round(TenantId tenant);
   void lift(State& tenant);
-  void bring_within_gap(State& tenant);
   [[nodiscard]] double least_backlogged() const;
 
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
