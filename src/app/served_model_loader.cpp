@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <random>
 
 #include "app/fingerprint.h"
 #include "app/version.h"
@@ -45,6 +46,8 @@ SchedulerOptions scheduler_options(const Config& config, int max_context, int nu
   SchedulerOptions options = config.scheduler;
   options.max_context = max_context;
   options.num_blocks = num_blocks;
+  std::random_device random;
+  options.hash_seed = (std::uint64_t{random()} << 32) | random();
   return options;
 }
 
