@@ -12,7 +12,7 @@ LinearInput::LinearInput(WeightsForm form, int max_rows, int max_columns, int nu
     : form_(form) {
   const auto columns = static_cast<std::size_t>(max_columns);
   if (form == WeightsForm::kInt8) {
-    scratch_.resize(static_cast<std::size_t>(num_threads), std::vector<float>(columns));
+    for (int worker = 0; worker < num_threads; ++worker) scratch_.emplace_back(columns);
     quantized_ = QuantizedRows(max_rows, max_columns);
   } else {
     floats_ = std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(max_rows) * columns);
@@ -27,7 +27,7 @@ void LinearInput::reset(int num_rows, int num_columns) {
 
 std::span<float> LinearInput::begin_row(int row, int worker) {
   if (form_ == WeightsForm::kInt8) {
-    return std::span(scratch_[static_cast<std::size_t>(worker)]).first(num_columns_);
+    return scratch_[static_cast<std::size_t>(worker)].span().first(num_columns_);
   }
   return {floats_.get() + static_cast<std::size_t>(row) * num_columns_, num_columns_};
 }

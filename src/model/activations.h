@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "model/kernels/kernels.h"
 #include "model/kernels/quantized_rows.h"
@@ -19,20 +20,23 @@ struct StepLimits {
   int max_logits_rows = 64;
 };
 
-/// Rows of floats, one after the other. Memory is resident only where it was written.
+/// Rows of floats, one after the other, aligned as streaming stores need it. Memory is resident
+/// only where it was written, in huge pages where there are some.
 class FloatRows {
  public:
   FloatRows(int max_rows, int num_columns)
       : columns_(static_cast<std::size_t>(num_columns)),
-        values_(std::make_unique_for_overwrite<float[]>(static_cast<std::size_t>(max_rows) *
-                                                        columns_)) {}
-  [[nodiscard]] float* row(int i) { return values_.get() + static_cast<std::size_t>(i) * columns_; }
-  [[nodiscard]] float* data() { return values_.get(); }
+        values_(AlignedBuffer<float>::for_overwrite(static_cast<std::size_t>(max_rows) * columns_,
+                                                    kHugePageBytes)) {}
+  [[nodiscard]] float* row(int i) {
+    return values_.data() + static_cast<std::size_t>(i) * columns_;
+  }
+  [[nodiscard]] float* data() { return values_.data(); }
   [[nodiscard]] std::size_t columns() const { return columns_; }
 
  private:
   std::size_t columns_;
-  std::unique_ptr<float[]> values_;
+  AlignedBuffer<float> values_;
 };
 
 /// Input rows of a linear layer in the form that its weights take: quantised int8, or float.
@@ -55,9 +59,9 @@ class LinearInput {
   WeightsForm form_;
   int num_rows_ = 0;
   std::size_t num_columns_ = 0;
-  std::vector<std::vector<float>> scratch_;  ///< int8: one row per worker
-  QuantizedRows quantized_;                  ///< int8
-  std::unique_ptr<float[]> floats_;          ///< f32: [max_rows, max_columns], packed densely
+  std::vector<AlignedBuffer<float>> scratch_;  ///< int8: one row per worker
+  QuantizedRows quantized_;                    ///< int8
+  std::unique_ptr<float[]> floats_;            ///< f32: [max_rows, max_columns], packed densely
 };
 
 /// Buffers of one step, allocated once. Owned by the model.

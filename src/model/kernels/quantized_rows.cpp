@@ -18,8 +18,7 @@ int num_tiles(int columns) { return (columns + kTileColumns - 1) / kTileColumns;
 QuantizedRows::QuantizedRows(int max_rows, int max_columns) : max_rows_(max_rows) {
   CHECK(max_rows > 0 && max_columns > 0 && max_columns <= kMaxLinearColumns);
   const auto rows = static_cast<std::size_t>(max_rows);
-  const std::size_t size =
-      rows * static_cast<std::size_t>(num_tiles(max_columns)) * kTileColumns;
+  const std::size_t size = rows * static_cast<std::size_t>(num_tiles(max_columns)) * kTileColumns;
   values_ = AlignedBuffer<std::uint8_t>(size, size >= kHugePageBytes / 4 ? kHugePageBytes : 64);
   scales_ = AlignedBuffer<float>(rows);
 }
