@@ -37,8 +37,7 @@ LIBRARIES = {
     "boost/asio": {"http", "app"},
     "boost/beast": {"http"},
     "boost/json": {"http", "http/openai", "base/logging.cpp", "app"},
-    "simdjson": {"http/openai", "tokenizer/tokenizer_json.cpp", "model/model_config.cpp", "model/safetensors_file.cpp",
-                 "model/hf_folder.cpp"},
+    "simdjson": {"http/openai", "tokenizer/tokenizer_json.cpp", "model/hf_config.cpp", "model/safetensors_file.cpp"},
     "sentencepiece": {"tokenizer/sentencepiece_model.cpp"},
     "pcre2": {"tokenizer/pre_tokenizer.cpp"},
     "utf8proc": {"tokenizer/normalizer.cpp"},
@@ -48,7 +47,7 @@ LIBRARIES = {
     "spdlog": {"base/logging.cpp"},
     "cblas": {"model/kernels/gemm_blas.cpp"},
     "immintrin": {"model/kernels"},
-    "xxhash": {"model/packed_file.cpp"},
+    "xxhash": {"model/mapped_tensors.cpp", "model/packed_file.cpp", "model/packed_file_writer.cpp"},
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/real_vocabulary.h"
 #include "tests/support/temp_folder.h"
 #include "tests/support/tiny_model.h"
 
@@ -296,6 +297,19 @@ TEST(ModelSourceTest, TokenizerFieldsThatDoNotFitAreRefused) {
         },
         "expected two pieces with one space between");
   }
+}
+
+TEST(ModelSourceTest, RealModelOpens) {
+  const auto path = test_model_path();
+  if (!path) GTEST_SKIP() << "needs PACELINE_TEST_MODEL";
+
+  const Result<ModelSource> source = open_model_source(*path);
+
+  ASSERT_TRUE(source) << source.error().message;
+  EXPECT_THAT(source->warnings, IsEmpty());
+  EXPECT_EQ(source->config.hidden_size, source->config.n_heads * source->config.head_dim);
+  EXPECT_LE(source->tokenizer.tokens.size(), static_cast<std::size_t>(source->config.vocab_rows));
+  EXPECT_THAT(source->tokenizer.end_ids, Contains(151645));
 }
 
 TEST(ModelSourceTest, PathThatIsNoModelIsAnError) {
