@@ -85,6 +85,8 @@ GenerationRequest make_request(const ServerContext& context, const ServedModel& 
   GenerationRequest request;
   request.id = model.engine->next_request_id();
   request.tenant = job.tenant;
+  request.api = job.api;
+  request.transport = job.transport;
   request.max_tokens = effective_max_tokens(model, job, prompts);
   request.prompts = std::move(prompts);
   request.sampling = std::move(job.sampling);

@@ -36,6 +36,8 @@ using PromptSource = std::variant<ConversationPrompt, std::vector<RawPrompt>>;
 /// What a client asked for, parsed and validated but not yet tokenised.
 struct GenerationJob {
   TenantId tenant{};
+  Api api = Api::kChat;
+  Transport transport = Transport::kHttp;
   PromptSource prompt;
   /// Field that holds the prompt, for errors about its length: `messages`, `prompt` or `input`.
   std::string prompt_param = "messages";

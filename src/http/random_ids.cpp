@@ -13,7 +13,9 @@ std::uint64_t random_bits() {
 
 }  // namespace
 
-std::string random_object_id(openai::IdKind kind) { return openai::make_id(kind, random_bits); }
+std::string random_object_id(openai::IdKind kind) {
+  return openai::make_id(kind, [] { return random_bits(); });
+}
 
 std::string random_hex(std::size_t digits) {
   constexpr std::string_view kDigits = "0123456789abcdef";

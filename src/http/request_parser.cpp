@@ -1,6 +1,7 @@
 #include "http/request_parser.h"
 
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/core/buffers_range.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <utility>
 

@@ -110,12 +110,17 @@ void Router::set_handler(RouteId id, std::unique_ptr<HttpHandler> handler) {
   handlers_[static_cast<std::size_t>(id)] = std::move(handler);
 }
 
+bool Router::exists(const Route& route) const {
+  return handlers_[static_cast<std::size_t>(route.id)] != nullptr ||
+         route.access == RouteAccess::kAdmin;
+}
+
 Result<RouteMatch> Router::match(const HttpRequest& request) const {
   RouteMatch result;
   bool has_head = false;
   for (std::size_t i = 0; i < kNumRoutes; ++i) {
     const Route& route = kRoutes[i];
-    if (!handlers_[i]) continue;
+    if (!exists(route)) continue;
     PathMatch path = match_path(route.label, request.path);
     if (!path.matches) continue;
     append_allowed(result.allow, route.label.substr(0, route.label.find(' ')));
