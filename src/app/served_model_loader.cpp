@@ -108,6 +108,7 @@ Result<LoadedModel> load_served_model(OpenedModel opened, const LoadContext& con
 
   EngineOptions engine_options = config.engine;
   engine_options.max_context = opened.max_context;
+  engine_options.block_size = scheduler.block_size;
   engine_options.vocab_size = opened.tokenizer->vocab_size();
 
   auto served = std::make_shared<ServedModel>();
@@ -126,7 +127,7 @@ Result<LoadedModel> load_served_model(OpenedModel opened, const LoadContext& con
   served->engine = std::make_shared<Engine>(
       engine_options, std::make_unique<Scheduler>(scheduler, context.clock),
       std::make_unique<CpuModelRunner>(std::move(*model), std::move(*cache)), opened.tokenizer,
-      *loaded.metrics, context.clock);
+      *loaded.metrics, context.clock, &context.team);
   served->engine->start();
   loaded.served = std::move(served);
   return loaded;
