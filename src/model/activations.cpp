@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "model/kernels/gemm_blas.h"
-#include "model/kernels/linear.h"
+#include "model/linear.h"
 
 namespace paceline {
 

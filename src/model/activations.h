@@ -8,8 +8,8 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "model/kernels/kernels.h"
-#include "model/kernels/quantized_rows.h"
 #include "model/model_config.h"
+#include "model/quantized_rows.h"
 #include "model/weights.h"
 
 namespace paceline {

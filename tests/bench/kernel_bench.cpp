@@ -12,9 +12,9 @@
 #include "base/aligned_buffer.h"
 #include "base/thread_pool.h"
 #include "model/kernels/kernels.h"
-#include "model/kernels/linear.h"
-#include "model/kernels/quantized_rows.h"
+#include "model/linear.h"
 #include "model/quantized_matrix.h"
+#include "model/quantized_rows.h"
 
 namespace paceline {
 namespace {

@@ -1,4 +1,4 @@
-#include "model/kernels/linear.h"
+#include "model/linear.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "model/kernels/quantized_rows.h"
+#include "model/quantized_rows.h"
 
 #include <algorithm>
 

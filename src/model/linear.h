@@ -4,8 +4,8 @@
 
 #include "base/thread_pool.h"
 #include "model/kernels/kernels.h"
-#include "model/kernels/quantized_rows.h"
 #include "model/quantized_matrix.h"
+#include "model/quantized_rows.h"
 
 namespace paceline {
 
