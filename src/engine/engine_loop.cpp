@@ -114,7 +114,7 @@ void EngineLoop::step() {
     }
     for (const SequenceStep& part : plan.sequences) requests_.note_scheduled(part.sequence, start);
     metrics_.step_part_seconds[StepPart::kSchedule].add(to_seconds(clock_.now() - start));
-    if (!compute(plan)) return;
+    if (const auto failure = compute(plan)) return abandon_step(plan, *failure);
     share_cpu(plan, (thread_cpu_seconds() - cpu_start) * num_threads_);
     const TimePoint computed = clock_.now();
     scheduler_->commit(output_.results(), computed - start);
@@ -129,17 +129,13 @@ void EngineLoop::step() {
   }
 }
 
-bool EngineLoop::compute(const StepPlan& plan) {
+std::optional<std::string> EngineLoop::compute(const StepPlan& plan) {
   try {
     const TimePoint start = clock_.now();
     const Result<StepLogits> logits = runner_->run(plan);
-    if (!logits) {
-      abandon_step(plan, logits.error().message);
-      return false;
-    }
+    if (!logits) return logits.error().message;
     if (logits->num_rows != plan.num_logits_rows) {
-      abandon_step(plan, "a step gave another number of rows than planned");
-      return false;
+      return "a step gave another number of rows than planned";
     }
     const TimePoint ran = clock_.now();
     output_.sample(plan, *logits);
@@ -156,10 +152,9 @@ bool EngineLoop::compute(const StepPlan& plan) {
     parts[StepPart::kLmHead].add(logits->lm_head_seconds);
     parts[StepPart::kSample].add(to_seconds(sampled - ran));
     parts[StepPart::kEmit].add(to_seconds(emitted - sampled));
-    return true;
+    return std::nullopt;
   } catch (const std::exception& failure) {
-    abandon_step(plan, std::string("a step failed: ") + failure.what());
-    return false;
+    return std::string("a step failed: ") + failure.what();
   }
 }
 

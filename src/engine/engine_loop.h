@@ -42,8 +42,8 @@ class EngineLoop {
   void apply(Commands commands);
   void enforce_time_limits();
   void step();
-  /// Runs the model and turns its rows into events; false when the step failed.
-  bool compute(const StepPlan& plan);
+  /// Runs the model and turns its rows into events; returns what went wrong, if anything did.
+  [[nodiscard]] std::optional<std::string> compute(const StepPlan& plan);
   void finish_step(const StepPlan& plan);
   /// Fails the requests of a step that could not be computed.
   void abandon_step(const StepPlan& plan, const std::string& what);

@@ -29,13 +29,14 @@ std::vector<EngineSnapshot::Waiting> list_waiting(const SchedulerSnapshot& sched
                    .tenant = waiting.tenant,
                    .position = ++positions[waiting.tenant]});
   }
-  // Every waiting request is taken to be as long as the average, and to be served in turn.
+  // Every waiting request is taken to be as long as the average and to start when as many tokens
+  // as wait up to and including its own have been served, the tenants taking turns.
   if (tokens_per_second <= 1 || out.empty()) return out;
   const double ms_per_request = 1e3 * static_cast<double>(scheduler.num_waiting_tokens) /
                                 static_cast<double>(out.size()) / tokens_per_second;
   const auto num_tenants = static_cast<double>(positions.size());
   for (auto& waiting : out) {
-    waiting.estimated_start_ms = ms_per_request * num_tenants * (waiting.position - 1);
+    waiting.estimated_start_ms = ms_per_request * num_tenants * waiting.position;
   }
   return out;
 }
