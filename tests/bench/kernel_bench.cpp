@@ -75,7 +75,7 @@ QuantizedRows random_rows(const KernelTable& kernels, int num_rows, int columns)
   return rows;
 }
 
-/// Name of the benchmark's instruction set, or an error mark when the processor lacks it.
+/// Labels the benchmark with its instruction set; returns false when the processor lacks it.
 bool check_isa(benchmark::State& state, Isa isa) {
   state.SetLabel(std::string(to_string(isa)));
   if (is_available(isa)) return true;
@@ -89,7 +89,7 @@ void set_rates(benchmark::State& state, double bytes, double macs) {
   state.counters["GMAC/s"] = benchmark::Counter(n * macs / 1e9, benchmark::Counter::kIsRate);
 }
 
-/// All linear layers of one step; `head_rows` of the rows need logits.
+/// All linear layers of one step, with the head for every row or without it.
 void run_layers(benchmark::State& state, bool with_head) {
   const auto isa = static_cast<Isa>(state.range(0));
   const int num_rows = static_cast<int>(state.range(1));
