@@ -237,10 +237,10 @@ void add_kv_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(integer_key(
       "kv.memory_bytes", FIELD(model.kv_memory_bytes), 1 << 20, kNoLimit,
       "Bytes of the KV pool when kv.blocks is 0. Memory is taken as blocks are first used."));
-  keys.push_back(choice_key(
-      "kv.dtype", FIELD(model.kv_dtype), {"int8", "bf16", "f32"},
-      "Type of stored keys and values; int8 keeps the keys of layers with a large bias in bf16. With "
-      "model.weights = \"f32\" it is always f32."));
+  keys.push_back(choice_key("kv.dtype", FIELD(model.kv_dtype), {"int8", "bf16", "f32"},
+                            "Type of stored keys and values; int8 keeps the keys of layers with a "
+                            "large bias in bf16. With "
+                            "model.weights = \"f32\" it is always f32."));
   keys.push_back(bool_key("cache.enabled", FIELD(scheduler.prefix_cache),
                           "Reuse of computed prompt blocks between requests."));
 }
@@ -324,6 +324,37 @@ void add_http_keys(std::vector<ConfigKey>& keys) {
                               "Longest wait for accepted work at the end."));
 }
 
+void add_responses_keys(std::vector<ConfigKey>& keys) {
+  keys.push_back(integer_key("responses.max_stored", FIELD(http.responses.max_stored), 0, 1'000'000,
+                             "Finished responses kept per tenant; the least recently used go."));
+  keys.push_back(integer_key("responses.max_stored_bytes", FIELD(http.responses.max_stored_bytes),
+                             0, std::int64_t{1} << 40,
+                             "Bytes of their conversations and objects, per tenant."));
+  keys.push_back(duration_key("responses.ttl_ms", FIELD(http.responses.ttl), 1,
+                              "Time a response is kept after its end."));
+  keys.push_back(integer_key("ws.max_message_bytes", FIELD(http.websocket.max_message_bytes), 1024,
+                             std::int64_t{1} << 32, "One WebSocket message; above: close 1009."));
+  keys.push_back(integer_key("ws.max_connections", FIELD(http.websocket.max_connections), 0,
+                             1'000'000, "Open WebSocket connections; above: 503."));
+  keys.push_back(integer_key("ws.max_pending", FIELD(http.websocket.max_pending), 0, 65536,
+                             "Creates of one connection that wait for their turn."));
+  keys.push_back(duration_key("ws.ping_ms", FIELD(http.websocket.ping), 100,
+                              "Time between two pings of the server."));
+  keys.push_back(duration_key("ws.idle_timeout_ms", FIELD(http.websocket.idle_timeout), 100,
+                              "Nothing received for so long: the connection is dropped."));
+  keys.push_back(duration_key("ws.max_life_ms", FIELD(http.websocket.max_life), 1000,
+                              "Creates are served for so long after the handshake."));
+  keys.push_back(integer_key("ws.max_errors_per_minute",
+                             FIELD(http.websocket.max_errors_per_minute), 1, 1'000'000,
+                             "Refused messages within a minute; above: close 1008."));
+  keys.push_back(integer_key("ws.cache_responses", FIELD(http.websocket.cache_responses), 0, 65536,
+                             "Finished responses a connection keeps for previous_response_id."));
+  keys.push_back(integer_key("ws.cache_bytes", FIELD(http.websocket.cache_bytes), 0,
+                             std::int64_t{1} << 40, "Bytes of their conversations."));
+  keys.push_back(list_key("ws.allowed_origins", FIELD(http.websocket.allowed_origins),
+                          "Origins that may connect, besides the server's own."));
+}
+
 void add_sampling_keys(std::vector<ConfigKey>& keys) {
   keys.push_back(number_key("sampling.temperature", FIELD(sampling.temperature), 0, 2,
                             "Default of the request field."));
@@ -357,6 +388,7 @@ std::vector<ConfigKey> make_keys() {
   add_kv_keys(keys);
   add_scheduler_keys(keys);
   add_http_keys(keys);
+  add_responses_keys(keys);
   add_sampling_keys(keys);
   add_log_keys(keys);
   return keys;
