@@ -11,9 +11,9 @@
 
 namespace paceline {
 
-/// Series counted by the HTTP side: errors, refusals, HTTP, WebSocket, store and tokenising families of
-/// API.md §9. Members are handles; counting may come from any thread. Owned by the app, outlives
-/// the server.
+/// Series counted by the HTTP side: errors, refusals, HTTP, WebSocket, store and tokenising
+/// families of API.md §9. Members are handles; counting may come from any thread. Owned by the app,
+/// outlives the server.
 class HttpMetrics {
  public:
   /// `routes`: label values of the routes, as `POST /v1/chat/completions`, in the router's order;
