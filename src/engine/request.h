@@ -26,7 +26,9 @@ struct GenerationRequest {
   std::vector<std::vector<TokenId>> prompts;  ///< 1 … 128, none empty
   SamplingParams sampling;
   int max_tokens = 0;  ///< effective cap per choice; 0 computes the prompt only
-  int priority = 0;    ///< lower first, inside the tenant
+  /// Prompt and output of one choice together; makes max_tokens smaller for a longer prompt.
+  std::optional<int> max_sequence_tokens = {};
+  int priority = 0;  ///< lower first, inside the tenant
   bool prompt_logprobs =
       false;  ///< echo with logprobs: PromptLogprobs per prompt; skips prefix cache hits
   std::string cache_salt = {};

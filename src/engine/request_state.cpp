@@ -1,11 +1,24 @@
 #include "engine/request_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "sampling/random_stream.h"
 
 namespace paceline {
+namespace {
+
+/// Tokens that a choice after prompt number `prompt` may have.
+int output_cap(const GenerationRequest& request, int prompt) {
+  if (!request.max_sequence_tokens) return request.max_tokens;
+  const std::size_t prompt_size = request.prompts[static_cast<std::size_t>(prompt)].size();
+  const int room = *request.max_sequence_tokens - static_cast<int>(prompt_size);
+  // Without room the scheduler refuses the sequence and says why.
+  return room < 1 ? request.max_tokens : std::min(request.max_tokens, room);
+}
+
+}  // namespace
 
 RequestState::RequestState(GenerationRequest request, std::shared_ptr<OutputStream> stream,
                            const Tokenizer& tokenizer, SequenceId first_sequence)
@@ -25,7 +38,7 @@ RequestState::RequestState(GenerationRequest request, std::shared_ptr<OutputStre
       if (request_.max_tokens > 0) {
         choice.output.emplace(sampling, tokenizer,
                               request_.prompts[static_cast<std::size_t>(prompt)],
-                              RandomStream(seed, index), request_.max_tokens);
+                              RandomStream(seed, index), output_cap(request_, prompt));
       }
       choices_.push_back(std::move(choice));
     }
@@ -41,7 +54,7 @@ std::vector<NewSequence> RequestState::new_sequences() const {
         .request = request_.id,
         .tenant = request_.tenant,
         .prompt = request_.prompts[static_cast<std::size_t>(choice.prompt_index)],
-        .max_new_tokens = request_.max_tokens,
+        .max_new_tokens = output_cap(request_, choice.prompt_index),
         .priority = request_.priority,
         .prompt_logprobs = request_.prompt_logprobs && choice.is_first,
         .cache_salt = request_.cache_salt,

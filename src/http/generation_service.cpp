@@ -69,14 +69,19 @@ Result<void> check_length(const ServedModel& model, const GenerationJob& job,
   return {};
 }
 
-/// Tokens a choice may have: what was asked for, within the room its prompt leaves.
+/// Tokens a sequence may have, prompt and output together.
+int max_sequence_tokens(const ServedModel& model) {
+  return std::min(model.max_context, model.max_kv_tokens);
+}
+
+/// Tokens a choice may have: what was asked for, within the room the shortest prompt leaves. The
+/// engine makes it smaller for longer ones.
 int effective_max_tokens(const ServedModel& model, const GenerationJob& job,
                          const TokenLists& prompts) {
   const auto shortest =
       std::min_element(prompts.begin(), prompts.end(),
                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
-  const int room =
-      std::min(model.max_context, model.max_kv_tokens) - static_cast<int>(shortest->size());
+  const int room = max_sequence_tokens(model) - static_cast<int>(shortest->size());
   return std::min(job.max_tokens.value_or(room), room);
 }
 
@@ -88,6 +93,7 @@ GenerationRequest make_request(const ServerContext& context, const ServedModel& 
   request.api = job.api;
   request.transport = job.transport;
   request.max_tokens = effective_max_tokens(model, job, prompts);
+  request.max_sequence_tokens = max_sequence_tokens(model);
   request.prompts = std::move(prompts);
   request.sampling = std::move(job.sampling);
   request.sampling.min_tokens = std::min(request.sampling.min_tokens, request.max_tokens);

@@ -209,7 +209,8 @@ asio::awaitable<void> HttpSession::call_handler(HttpExchange& exchange) {
                             .add("request_id", exchange.log().request_id));
   exchange.close_after_answer();
   if (!exchange.has_answered()) {
-    co_await exchange.send_error(Error{ErrorCode::kInternalError, "internal error"});
+    Error error{ErrorCode::kInternalError, "internal error"};
+    co_await exchange.send_error(std::move(error));
   }
 }
 

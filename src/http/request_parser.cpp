@@ -1,10 +1,12 @@
 #include "http/request_parser.h"
 
+#include <algorithm>
 #include <boost/asio/buffer.hpp>
-#include <boost/beast/core/buffers_range.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <utility>
 
+#include "http/chunked_decoder.h"
 #include "http/head_check.h"
 #include "http/http_options.h"
 #include "http/request_target.h"
@@ -15,35 +17,6 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
 namespace {
-
-// A chunk's size line with its extensions, or the trailer, that is longer than this is refused.
-constexpr std::size_t kMaxChunkLine = 16384;
-
-/// Body that is appended to a string and never reserved ahead of its bytes.
-struct AppendedBody {
-  using value_type = std::string;
-
-  class reader {
-   public:
-    template <bool isRequest, class Fields>
-    explicit reader(http::header<isRequest, Fields>&, value_type& body) : body_(body) {}
-    void init(const boost::optional<std::uint64_t>&, beast::error_code& error) { error = {}; }
-    template <class ConstBufferSequence>
-    std::size_t put(const ConstBufferSequence& buffers, beast::error_code& error) {
-      error = {};
-      std::size_t size = 0;
-      for (const auto buffer : beast::buffers_range_ref(buffers)) {
-        body_.append(static_cast<const char*>(buffer.data()), buffer.size());
-        size += buffer.size();
-      }
-      return size;
-    }
-    void finish(beast::error_code& error) { error = {}; }
-
-   private:
-    value_type& body_;
-  };
-};
 
 HttpMethod to_method(http::verb verb) {
   switch (verb) {
@@ -70,8 +43,8 @@ class RequestParser::Impl {
  public:
   explicit Impl(const HttpOptions& options) : scanner_(options) {
     // The scanner has the real limits; Beast's must only be no lower.
-    parser_.header_limit(static_cast<std::uint32_t>(options.max_request_line_bytes +
-                                                    options.max_header_bytes + kMaxChunkLine));
+    parser_.header_limit(
+        static_cast<std::uint32_t>(options.max_request_line_bytes + options.max_header_bytes + 16));
     parser_.body_limit(boost::none);
   }
 
@@ -82,31 +55,29 @@ class RequestParser::Impl {
     auto framing = check_head(head);
     if (!framing) return tl::unexpected(framing.error());
     framing_ = *framing;
+    missing_bytes_ = framing_.content_length.value_or(0);
     beast::error_code error;
     const std::size_t used = parser_.put(boost::asio::buffer(head), error);
     if (error || used != head.size() || !parser_.is_header_done()) {
       return fail(ErrorCode::kMalformedRequest, "the request head is not HTTP/1.1");
     }
     if (auto made = make_request(); !made) return tl::unexpected(made.error());
-    parser_.eager(true);
     return *size;
   }
 
   Result<std::size_t> parse_body(std::string_view input, std::string& body) {
-    beast::error_code error;
-    const std::size_t used = parser_.put(boost::asio::buffer(input), error);
-    body += std::exchange(parser_.get().body(), {});
-    const bool is_too_long = used == 0 && input.size() > kMaxChunkLine;
-    if ((error && error != http::error::need_more) || is_too_long) {
-      return fail(ErrorCode::kMalformedRequest, "the chunked body is malformed");
-    }
-    return used;
+    if (framing_.is_chunked) return chunks_.decode(input, body);
+    const auto size =
+        static_cast<std::size_t>(std::min<std::uint64_t>(missing_bytes_, input.size()));
+    body.append(input.substr(0, size));
+    missing_bytes_ -= size;
+    return size;
   }
 
   HttpRequest& request() { return request_; }
   const BodyFraming& framing() const { return framing_; }
   bool keep_alive() const { return parser_.keep_alive(); }
-  bool is_done() const { return parser_.is_done(); }
+  bool is_done() const { return framing_.is_chunked ? chunks_.is_done() : missing_bytes_ == 0; }
 
  private:
   Result<void> make_request() {
@@ -128,8 +99,10 @@ class RequestParser::Impl {
   }
 
   HeadScanner scanner_;
-  http::request_parser<AppendedBody> parser_;
+  http::request_parser<http::empty_body> parser_;  // of the head only
   BodyFraming framing_;
+  std::uint64_t missing_bytes_ = 0;  // of a body with a length
+  ChunkedDecoder chunks_;
   HttpRequest request_;
 };
 

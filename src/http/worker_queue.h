@@ -49,24 +49,25 @@ class WorkerQueue {
     // write to.
     auto slot = std::make_shared<Slot>();
     auto shared_job = std::make_shared<Job>(std::move(job));
+    // Named: g++ 12 loses what a lambda inside the co_await expression captured.
+    auto initiate = [this, tenant, slot, shared_job](auto handler) {
+      auto executor = boost::asio::get_associated_executor(handler);
+      auto resume = std::make_shared<decltype(handler)>(std::move(handler));
+      auto finish = [executor, resume] {
+        boost::asio::post(executor, [resume] { std::move (*resume)(); });
+      };
+      const bool is_queued = try_push(tenant, [slot, shared_job, finish] {
+        try {
+          slot->result.emplace((*shared_job)());
+        } catch (...) {
+          slot->failure = std::current_exception();
+        }
+        finish();
+      });
+      if (!is_queued) finish();
+    };
     co_await boost::asio::async_initiate<decltype(boost::asio::use_awaitable), void()>(
-        [this, tenant, slot, shared_job](auto handler) {
-          auto executor = boost::asio::get_associated_executor(handler);
-          auto resume = std::make_shared<decltype(handler)>(std::move(handler));
-          auto finish = [executor, resume] {
-            boost::asio::post(executor, [resume] { std::move (*resume)(); });
-          };
-          const bool is_queued = try_push(tenant, [slot, shared_job, finish] {
-            try {
-              slot->result.emplace((*shared_job)());
-            } catch (...) {
-              slot->failure = std::current_exception();
-            }
-            finish();
-          });
-          if (!is_queued) finish();
-        },
-        boost::asio::use_awaitable);
+        initiate, boost::asio::use_awaitable);
     if (slot->failure) std::rethrow_exception(slot->failure);
     if (!slot->result) {
       co_return fail(ErrorCode::kServerOverloaded, "too many requests are being prepared");

@@ -171,9 +171,14 @@ TEST(TimeoutHeaderTest, ValueOutsideTheRangeIsRefused) {
 
 TEST(AccessLogTest, OneLinePerRequestAlsoForRefusedOnes) {
   ServerFixture fixture;
-  fetch(fixture.port(), "GET", "/v1/models?key=secret", "",
-        "Authorization: Bearer secret\r\nX-Client-Request-Id: c1\r\n");
-  fetch(fixture.port(), "POST", "/nope?key=secret", "secret");
+  {
+    RawConnection connection(fixture.port());
+    connection.send(make_request("GET", "/v1/models?key=secret", "",
+                                 "Authorization: Bearer secret\r\nX-Client-Request-Id: c1\r\n") +
+                    make_request("POST", "/nope?key=secret", "secret"));
+    EXPECT_EQ(read_reply(connection).status, 200);
+    EXPECT_EQ(read_reply(connection).status, 404);
+  }
 
   ASSERT_TRUE(fixture.wait_until_no_connections());
   const auto lines = fixture.log_lines();

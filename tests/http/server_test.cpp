@@ -85,7 +85,7 @@ TEST(ServerTest, MethodsAndPathsAreAnsweredByTheTable) {
 
     EXPECT_EQ(reply.status, status) << method << " " << target;
     EXPECT_TRUE(reply.has_header("x-request-id")) << method << " " << target;
-    if (status >= 400) EXPECT_THAT(reply.body, StartsWith("{\"error\":{")) << target;
+    EXPECT_EQ(reply.body.starts_with("{\"error\":{"), status >= 400) << target;
   }
   EXPECT_EQ(fetch(fixture.port(), "GET", "/health").status, 200);
 }
@@ -297,8 +297,7 @@ TEST(FramingTest, BodyThatIsRefusedIsNotInvited) {
   for (const auto& [target, expect, status] :
        {Case{"/tokenize", "100-continue", 413}, Case{"/detokenize", "200-ok", 413},
         Case{"/v1/models", "100-continue", 405}, Case{"/nope", "100-continue", 404},
-        Case{"/v1/chat/completions", "100-continue", 503},
-        Case{"/v1/responses/input_tokens", "100-continue", 404}}) {
+        Case{"/v1/chat/completions", "100-continue", 503}}) {
     RawConnection connection(fixture.port());
     connection.send("POST " + std::string(target) + " HTTP/1.1\r\nHost: a\r\nExpect: " + expect +
                     "\r\nContent-Length: 11\r\n\r\n");
