@@ -23,6 +23,17 @@ using attention_exp::exp_nonpositive;
 
 int ceil_div(int a, int b) { return (a + b - 1) / b; }
 
+/// Asks for a tile's memory while the one before it is computed: blocks are scattered, so that the
+/// processor cannot foresee them.
+void prefetch(const KvTile& tile) {
+  constexpr std::size_t kLine = 64;
+  for (const std::byte* group : tile.groups) {
+    for (std::size_t i = 0; i < tile.layout->bytes; i += kLine) {
+      __builtin_prefetch(group + i, 0, 2);
+    }
+  }
+}
+
 }  // namespace
 
 /// Up to 16 consecutive rows of one sequence with one KV head.
@@ -232,6 +243,7 @@ void PagedAttention::run_partition(const Task& task, int partition, const Call& 
       std::min((partition + 1) * kPartitionTiles, rows.last_position() / kAttentionTile + 1);
   for (int t = partition * kPartitionTiles; t < end_tile; ++t) {
     const KvTile tile = kv_tile(rows, call, t);
+    if (t + 1 < end_tile) prefetch(kv_tile(rows, call, t + 1));
     const int position = t * kAttentionTile;
     for (int r = rows.first_row_at(position); r < rows.num_rows; ++r) {
       const int num_valid = std::min(kAttentionTile, rows.start_position + r - position + 1);
