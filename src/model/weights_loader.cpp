@@ -147,7 +147,8 @@ Result<LoadedWeights> map_weights(const TensorSource& source, const ModelConfig&
                           });
   if (!weights) return tl::unexpected(std::move(weights.error()));
   weights->file = std::move(opened->file);
-  return LoadedWeights{.weights = std::move(*weights), .packed_because = std::move(opened->made_because)};
+  return LoadedWeights{.weights = std::move(*weights),
+                       .packed_because = std::move(opened->made_because)};
 }
 
 }  // namespace
