@@ -4,6 +4,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "http/http_options.h"
@@ -70,7 +71,11 @@ void Connection::start_read() {
   if (is_reading_ || is_peer_gone()) return;
   is_reading_ = true;
   socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code& error) {
-    self->on_readable(error);
+    try {
+      self->on_readable(error);
+    } catch (const std::bad_alloc&) {
+      self->close(ConnectionEnd::kServer);  // ends this connection only
+    }
   });
 }
 

@@ -88,7 +88,7 @@ class StreamedAnswer {
   asio::awaitable<Step> on_event(const GenerationEvent& event) {
     note_event(exchange_, event);
     const auto* failed = std::get_if<RequestFailed>(&event);
-    if (failed != nullptr && !sse_.has_begun() && sse_.pending_bytes() == 0) {
+    if (failed != nullptr && !sse_.has_begun()) {
       co_await exchange_.send_error(failed->error);
       co_return Step::kAnswered;
     }

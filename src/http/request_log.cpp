@@ -66,10 +66,19 @@ void add_work(LogRecord& record, const RequestLog& log, TimePoint now) {
       .add("decode_ms", receipt(&Receipt::decode_ms))
       .add("total_ms", to_ms(now - log.started_at))
       .add("ttft_ms", log.ttft_ms)
+      .add("predicted_ttft_ms", nullptr)
+      .add("itl_p50_ms", log.output_intervals.median_ms())
+      .add("itl_max_ms", log.output_intervals.max_ms())
       .add("cpu_ms", receipt(&Receipt::cpu_ms))
       .add("kv_block_seconds", receipt(&Receipt::kv_block_seconds))
       .add("preemptions", log.receipt ? std::optional<int>(log.receipt->preemptions) : std::nullopt)
+      .add("kv_blocks_max", nullptr)
+      .add_json("wait_reasons", "null")
+      .add("cancel_phase", nullptr)
       .add("cancel_cause", log.cancel_cause)
+      .add("truncation", nullptr)
+      .add("dropped_turns", nullptr)
+      .add("summary", nullptr)
       .add("end_user", log.end_user)
       .add("ignored_fields", log.ignored_fields)
       .add("bytes_in", static_cast<std::int64_t>(log.bytes_in))
@@ -81,7 +90,8 @@ void add_work(LogRecord& record, const RequestLog& log, TimePoint now) {
 void note_generation_event(RequestLog& log, const GenerationEvent& event, TimePoint now) {
   if (const auto* started = std::get_if<RequestStarted>(&event)) {
     log.usage = started->usage;
-  } else if (std::holds_alternative<ChoiceDelta>(event)) {
+  } else if (const auto* delta = std::get_if<ChoiceDelta>(&event)) {
+    log.output_intervals.note(delta->index, now);
     if (!log.ttft_ms) log.ttft_ms = to_ms(now - log.started_at);
   } else if (const auto* choice = std::get_if<ChoiceFinished>(&event)) {
     const auto index = static_cast<std::size_t>(choice->index);

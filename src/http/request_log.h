@@ -8,13 +8,15 @@
 
 #include "base/clock.h"
 #include "engine/request.h"
+#include "http/output_intervals.h"
 
 namespace paceline {
 
 class Logger;
 
-/// What the access log says about one request (API.md §10); filled as the request goes on. Over
-/// HTTP there is one per request, over WebSocket one per response.create.
+/// What the access log says about one request (API.md §10); filled as the request goes on. Fields
+/// of parts that the server does not have are always null. Over HTTP there is one per request, over
+/// WebSocket one per response.create.
 struct RequestLog {
   std::string id;          ///< `req_…`
   std::string request_id;  ///< value of x-request-id
@@ -42,6 +44,7 @@ struct RequestLog {
   std::optional<Receipt> receipt = {};
   std::optional<double> tokenize_ms = {};
   std::optional<double> ttft_ms = {};
+  OutputIntervals output_intervals = {};
   std::optional<std::string> cancel_cause = {};
   std::optional<std::string> end_user = {};  ///< first 16 hex digits of a hash
   int ignored_fields = 0;
