@@ -10,36 +10,24 @@
 namespace paceline {
 namespace {
 
-/// Where element `index` of a head is: K interleaves `bundle` dimensions of all positions, V
-/// `bundle` positions of all dimensions (kv_group_layout.h). In elements, not bytes.
+/// Where element d of a head is, in elements: K interleaves kBundle dimensions of all positions, V
+/// kBundle positions of all dimensions (kv_group_layout.h). A bundle fills the 32 bits that one
+/// step of the dot instructions takes.
 struct KeyPlace {
   int slot;
-  int bundle;
-  [[nodiscard]] int operator()(int d) const {
-    return (d / bundle * kKvGroupSize + slot) * bundle + d % bundle;
+  template <int kBundle>
+  [[nodiscard]] int at(int d) const {
+    return (d / kBundle * kKvGroupSize + slot) * kBundle + d % kBundle;
   }
 };
 struct ValuePlace {
   int slot;
-  int bundle;
   int padded_dim;
-  [[nodiscard]] int operator()(int d) const {
-    return (slot / bundle * padded_dim + d) * bundle + slot % bundle;
+  template <int kBundle>
+  [[nodiscard]] int at(int d) const {
+    return (slot / kBundle * padded_dim + d) * kBundle + slot % kBundle;
   }
 };
-
-/// Elements that share 32 bits, the operand width of the dot instructions.
-constexpr int bundle_of(KvElement element) {
-  switch (element) {
-    case KvElement::kInt8:
-      return 4;
-    case KvElement::kBf16:
-      return 2;
-    case KvElement::kF32:
-      return 1;
-  }
-  return 1;
-}
 
 std::uint16_t to_bf16(float x) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
@@ -62,15 +50,15 @@ void store(const AttentionKernels& kernels, KvElement element, const float* x, i
       put(scales, slot, kernels.quantize_head(x, dim, quants.data()));
       for (int d = 0; d < dim; ++d) {
         const auto byte = static_cast<std::uint8_t>(quants[static_cast<std::size_t>(d)]);
-        put(data, place(d), static_cast<std::uint8_t>(byte + offset));
+        put(data, place.template at<4>(d), static_cast<std::uint8_t>(byte + offset));
       }
       return;
     }
     case KvElement::kBf16:
-      for (int d = 0; d < dim; ++d) put(data, place(d), to_bf16(x[d]));
+      for (int d = 0; d < dim; ++d) put(data, place.template at<2>(d), to_bf16(x[d]));
       return;
     case KvElement::kF32:
-      for (int d = 0; d < dim; ++d) put(data, place(d), x[d]);
+      for (int d = 0; d < dim; ++d) put(data, place.template at<1>(d), x[d]);
       return;
   }
 }
@@ -80,13 +68,11 @@ void store(const AttentionKernels& kernels, KvElement element, const float* x, i
 void store_key_value(const AttentionKernels& kernels, const KvGroupLayout& layout, std::byte* group,
                      int slot, const float* key, const float* value) {
   DCHECK(slot >= 0 && slot < kKvGroupSize && layout.head_dim <= kMaxHeadDim);
-  store(kernels, layout.key, key, layout.head_dim, slot, 128,
-        KeyPlace{.slot = slot, .bundle = bundle_of(layout.key)}, group,
+  store(kernels, layout.key, key, layout.head_dim, slot, 128, KeyPlace{.slot = slot}, group,
         group + layout.key_scales_offset);
-  store(
-      kernels, layout.value, value, layout.head_dim, slot, 0,
-      ValuePlace{.slot = slot, .bundle = bundle_of(layout.value), .padded_dim = layout.padded_dim},
-      group + layout.value_offset, group + layout.value_scales_offset);
+  store(kernels, layout.value, value, layout.head_dim, slot, 0,
+        ValuePlace{.slot = slot, .padded_dim = layout.padded_dim}, group + layout.value_offset,
+        group + layout.value_scales_offset);
 }
 
 }  // namespace paceline
