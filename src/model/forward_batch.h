@@ -22,7 +22,7 @@ struct ForwardBatch {
   std::vector<std::int32_t> positions;       ///< [rows]
   std::vector<Slot> slot_mapping;            ///< [rows]
   std::vector<AttentionSequence> sequences;  ///< block tables are spans into the plan
-  std::vector<std::int32_t> logits_rows;     ///< rows that get logits, in the order of the result
+  std::vector<std::int32_t> logits_rows;     ///< rows that get logits, rising
 
   [[nodiscard]] int num_rows() const { return static_cast<int>(token_ids.size()); }
   void clear() {

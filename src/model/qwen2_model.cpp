@@ -64,7 +64,9 @@ Qwen2Model::Qwen2Model(const ModelConfig& config, Weights weights, const StepLim
                   .head_dim = config.head_dim,
                   .max_tokens = limits.max_tokens,
                   .num_threads = runtime.team.num_threads()},
-                 runtime.isa) {}
+                 runtime.isa) {
+  kept_sequences_.reserve(static_cast<std::size_t>(limits.max_logits_rows));
+}
 
 ForwardResult Qwen2Model::forward(const ForwardBatch& batch, KvCache& cache) {
   DCHECK(batch.num_rows() <= limits_.max_tokens);
@@ -77,33 +79,36 @@ ForwardResult Qwen2Model::forward(const ForwardBatch& batch, KvCache& cache) {
   };
 
   attention_.plan(batch.sequences);
+  int num_rows = batch.num_rows();
   embed(batch);
   const float* delta = nullptr;
   for (int l = 0; l < config_.n_layers; ++l) {
     const LayerWeights& layer = weights_.layers[static_cast<std::size_t>(l)];
 
-    add_and_normalize(batch, delta, layer.attention_norm);
+    add_and_normalize(num_rows, delta, layer.attention_norm);
     linear(layer.qkv, a.qkv);
     rotate_and_store(batch, cache.layer(l));
+    if (l + 1 == config_.n_layers) {
+      num_rows = keep_logits_rows(batch);
+      if (num_rows == 0) return result;
+    }
     {
       const PartTimer timer(clock_, result.attention_seconds);
       attention_.run(team_, cache.layer(l), a.qkv.data(), a.qkv.columns(), a.attention.data());
     }
-    quantize_attention(batch);
+    quantize_attention(num_rows);
     linear(layer.attention_output, a.delta);
 
-    add_and_normalize(batch, a.delta.data(), layer.ffn_norm);
+    add_and_normalize(num_rows, a.delta.data(), layer.ffn_norm);
     linear(layer.gate_up, a.gate_up);
-    apply_swiglu(batch);
+    apply_swiglu(num_rows);
     linear(layer.down, a.delta);
     delta = a.delta.data();
   }
 
-  if (!batch.logits_rows.empty()) {
-    normalize_logits_rows(batch);
-    const PartTimer timer(clock_, result.lm_head_seconds);
-    a.input.multiply(team_, kernels_, weights_.head, a.logits.data());
-  }
+  add_and_normalize(num_rows, delta, weights_.output_norm);
+  const PartTimer timer(clock_, result.lm_head_seconds);
+  a.input.multiply(team_, kernels_, weights_.head, a.logits.data());
   result.logits = a.logits.data();
   return result;
 }
@@ -127,11 +132,10 @@ void Qwen2Model::embed(const ForwardBatch& batch) {
 }
 
 /// hidden += delta (unless null); the next linear layer's input is RMSNorm(hidden).
-void Qwen2Model::add_and_normalize(const ForwardBatch& batch, const float* delta,
-                                   std::span<const float> norm) {
+void Qwen2Model::add_and_normalize(int num_rows, const float* delta, std::span<const float> norm) {
   const int n = config_.hidden_size;
-  activations_.input.reset(batch.num_rows(), n);
-  for_rows(batch.num_rows(), [&](int row, int worker) {
+  activations_.input.reset(num_rows, n);
+  for_rows(num_rows, [&](int row, int worker) {
     float* hidden = activations_.hidden.row(row);
     if (delta != nullptr) kernels_.add(hidden, delta + std::ptrdiff_t{row} * n, n);
     float* out = activations_.input.begin_row(row, worker).data();
@@ -164,38 +168,46 @@ void Qwen2Model::rotate_and_store(const ForwardBatch& batch, const KvLayerView& 
   });
 }
 
-void Qwen2Model::quantize_attention(const ForwardBatch& batch) {
-  activations_.input.reset(batch.num_rows(), config_.n_heads * config_.head_dim);
-  for_rows(batch.num_rows(), [&](int row, int worker) {
+void Qwen2Model::quantize_attention(int num_rows) {
+  activations_.input.reset(num_rows, config_.n_heads * config_.head_dim);
+  for_rows(num_rows, [&](int row, int worker) {
     const std::span<float> out = activations_.input.begin_row(row, worker);
     std::copy_n(activations_.attention.row(row), out.size(), out.begin());
     activations_.input.end_row(kernels_, row, worker);
   });
 }
 
-void Qwen2Model::apply_swiglu(const ForwardBatch& batch) {
+void Qwen2Model::apply_swiglu(int num_rows) {
   const int n = config_.ffn_size;
-  activations_.input.reset(batch.num_rows(), n);
-  for_rows(batch.num_rows(), [&](int row, int worker) {
+  activations_.input.reset(num_rows, n);
+  for_rows(num_rows, [&](int row, int worker) {
     const float* gate = activations_.gate_up.row(row);
     kernels_.swiglu(gate, gate + n, n, activations_.input.begin_row(row, worker).data());
     activations_.input.end_row(kernels_, row, worker);
   });
 }
 
-/// Last residual addition and final norm, of the rows that get logits only.
-void Qwen2Model::normalize_logits_rows(const ForwardBatch& batch) {
-  const int n = config_.hidden_size;
+/// Moves the rows that get logits to the front and plans attention for them: once the last layer's
+/// K and V are stored, nobody needs the others. Returns how many they are.
+int Qwen2Model::keep_logits_rows(const ForwardBatch& batch) {
   const int num_rows = static_cast<int>(batch.logits_rows.size());
-  activations_.input.reset(num_rows, n);
-  for_rows(num_rows, [&](int i, int worker) {
+  if (num_rows == batch.num_rows()) return num_rows;
+  kept_sequences_.clear();
+  auto sequence = batch.sequences.begin();
+  for (int i = 0; i < num_rows; ++i) {
     const int row = batch.logits_rows[static_cast<std::size_t>(i)];
-    float* hidden = activations_.hidden.row(row);
-    kernels_.add(hidden, activations_.delta.row(row), n);
-    kernels_.rms_norm(hidden, weights_.output_norm.data(), n, config_.rms_eps,
-                      activations_.input.begin_row(i, worker).data());
-    activations_.input.end_row(kernels_, i, worker);
-  });
+    DCHECK(row >= i);
+    std::copy_n(activations_.hidden.row(row), activations_.hidden.columns(),
+                activations_.hidden.row(i));
+    std::copy_n(activations_.qkv.row(row), activations_.qkv.columns(), activations_.qkv.row(i));
+    while (row >= sequence->first_row + sequence->num_rows) ++sequence;
+    kept_sequences_.push_back({.first_row = i,
+                               .num_rows = 1,
+                               .start_position = batch.positions[static_cast<std::size_t>(row)],
+                               .blocks = sequence->blocks});
+  }
+  attention_.plan(kept_sequences_);
+  return num_rows;
 }
 
 }  // namespace paceline

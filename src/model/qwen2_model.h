@@ -2,6 +2,8 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -62,12 +64,11 @@ class Qwen2Model {
              const ModelRuntime& runtime);
 
   void embed(const ForwardBatch& batch);
-  void add_and_normalize(const ForwardBatch& batch, const float* delta,
-                         std::span<const float> norm);
+  void add_and_normalize(int num_rows, const float* delta, std::span<const float> norm);
   void rotate_and_store(const ForwardBatch& batch, const KvLayerView& cache);
-  void quantize_attention(const ForwardBatch& batch);
-  void apply_swiglu(const ForwardBatch& batch);
-  void normalize_logits_rows(const ForwardBatch& batch);
+  [[nodiscard]] int keep_logits_rows(const ForwardBatch& batch);
+  void quantize_attention(int num_rows);
+  void apply_swiglu(int num_rows);
   template <typename RowFunction>
   void for_rows(int num_rows, RowFunction function);
 
@@ -82,6 +83,7 @@ class Qwen2Model {
   RopeTable rope_;
   Activations activations_;
   PagedAttention attention_;
+  std::vector<AttentionSequence> kept_sequences_;  ///< of the last layer
 };
 
 }  // namespace paceline
