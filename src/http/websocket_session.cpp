@@ -106,11 +106,11 @@ asio::awaitable<void> WebsocketSession::run() {
   spawn(write_messages());
   spawn(watch_time());
   co_await read_messages();
-  stream_->abort();
   is_ending_ = true;
   responses_.end(cancel_cause_);
   outbox_.discard();
   time_event_.notify();
+  co_await stream_->finish(context_.clock.now() + kCloseTime);
   while (num_tasks_ > 0) co_await task_ended_.wait_until(TimePoint::max());
   context_.metrics.ws_lanes.add(-static_cast<double>(num_lanes_));
   context_.metrics.ws_connections.add(-1);

@@ -1,6 +1,9 @@
 #include "http/websocket_stream.h"
 
+#include <array>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/beast/core/bind_handler.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
@@ -22,8 +25,26 @@ namespace {
 
 // Bytes taken from the socket at once.
 constexpr std::size_t kReadBytes = 65536;
-// For the peer to answer a close frame that Beast sends on its own.
-constexpr std::chrono::seconds kCloseTime{5};
+// For the handshake's answer and for a close handshake that Beast runs on its own.
+constexpr std::chrono::seconds kHandshakeTime{5};
+
+/// A socket that Beast does not close. Beast's own way of ending a TCP connection waits for the
+/// peer without a limit, or closes with unread bytes, which may destroy the close frame on its way;
+/// here only the sending side ends, and WebsocketStream::finish() does the rest.
+class HalfClosingSocket : public asio::ip::tcp::socket {
+ public:
+  explicit HalfClosingSocket(asio::ip::tcp::socket&& socket)
+      : asio::ip::tcp::socket(std::move(socket)) {}
+};
+
+/// Found by Beast through the argument's type.
+template <typename Handler>
+void async_teardown(beast::role_type, HalfClosingSocket& socket, Handler&& handler) {
+  error_code error;
+  socket.shutdown(asio::ip::tcp::socket::shutdown_send, error);
+  asio::post(socket.get_executor(),
+             beast::bind_front_handler(std::forward<Handler>(handler), error));
+}
 
 /// The close code that Beast answers a failure of the peer with; 0 when it is no such failure.
 int code_of(const error_code& error) {
@@ -49,16 +70,17 @@ std::string plain_handshake(std::string_view key) {
 class WebsocketStream::Impl : public std::enable_shared_from_this<Impl> {
  public:
   Impl(Socket socket, std::size_t max_message_bytes, const Clock& clock)
-      : stream_(std::move(socket)),
+      : stream_(HalfClosingSocket(std::move(socket))),
         clock_(clock),
         last_received_(clock.now()),
         read_done_(stream_.get_executor()),
         write_done_(stream_.get_executor()),
-        close_done_(stream_.get_executor()) {
+        close_done_(stream_.get_executor()),
+        readable_(stream_.get_executor()) {
     stream_.read_message_max(max_message_bytes);
     stream_.auto_fragment(false);
     websocket::stream_base::timeout limits{};
-    limits.handshake_timeout = kCloseTime;
+    limits.handshake_timeout = kHandshakeTime;
     limits.idle_timeout = websocket::stream_base::none();
     limits.keep_alive_pings = false;
     stream_.set_option(limits);
@@ -138,7 +160,24 @@ class WebsocketStream::Impl : public std::enable_shared_from_this<Impl> {
       stream_.async_close(close_reason, [self = shared_from_this()](const error_code&) {
         self->close_done_.notify();  // closed or lost: there is nothing more to do
       });
-      co_await close_done_.wait_until(deadline);
+      const bool done = co_await close_done_.wait_until(deadline);
+      if (!done) abort();
+    }
+  }
+
+  asio::awaitable<void> finish(TimePoint deadline) {
+    if (close_code_ == 0) abort();
+    Socket& socket = stream_.next_layer();
+    while (socket.is_open()) {
+      std::array<char, kReadBytes> unread;
+      error_code error;
+      socket.read_some(asio::buffer(unread), error);
+      if (error && error != asio::error::would_block) break;  // FIN or loss: all has arrived
+      socket.async_wait(Socket::wait_read, [self = shared_from_this()](const error_code&) {
+        self->readable_.notify();  // what there is to read tells more
+      });
+      const bool readable = co_await readable_.wait_until(deadline);
+      if (!readable) break;
     }
     abort();
   }
@@ -170,7 +209,7 @@ class WebsocketStream::Impl : public std::enable_shared_from_this<Impl> {
     close_code_ = error == websocket::error::closed ? stream_.reason().code : code_of(error);
   }
 
-  websocket::stream<Socket, false> stream_;
+  websocket::stream<HalfClosingSocket, false> stream_;
   const Clock& clock_;
   TimePoint last_received_;
   std::string handshake_;
@@ -186,6 +225,7 @@ class WebsocketStream::Impl : public std::enable_shared_from_this<Impl> {
   bool is_writing_ = false;
 
   AsyncEvent close_done_;
+  AsyncEvent readable_;
   bool is_pinging_ = false;
   bool is_lost_ = false;
   int close_code_ = 0;
@@ -213,6 +253,10 @@ void WebsocketStream::ping() { impl_->ping(); }
 asio::awaitable<void> WebsocketStream::close(WebsocketClose code, std::string_view reason,
                                              TimePoint deadline) {
   return impl_->close(code, reason, deadline);
+}
+
+asio::awaitable<void> WebsocketStream::finish(TimePoint deadline) {
+  return impl_->finish(deadline);
 }
 
 void WebsocketStream::abort() { impl_->abort(); }

@@ -60,10 +60,13 @@ class WebsocketStream {
   [[nodiscard]] boost::asio::awaitable<WriteStatus> write(std::string text, TimePoint deadline);
   /// Sends a ping unless one is still under way.
   void ping();
-  /// Sends a close frame and waits for the peer's until `deadline`; then the socket is closed.
+  /// Sends a close frame and waits for the peer's until `deadline`.
   [[nodiscard]] boost::asio::awaitable<void> close(WebsocketClose code, std::string_view reason,
                                                    TimePoint deadline);
-  /// Closes the socket.
+  /// Closes the socket after read() has returned kClosed. After a close frame the peer has until
+  /// `deadline` to close its side: closing with unread bytes could destroy what was sent.
+  [[nodiscard]] boost::asio::awaitable<void> finish(TimePoint deadline);
+  /// Closes the socket at once.
   void abort();
 
   /// Last time that anything came from the peer.

@@ -110,9 +110,7 @@ TEST(ResponsesTest, PreviousResponseGivesTheWholeConversation) {
     return reply.body.substr(begin, reply.body.find(']', begin) - begin);
   };
   EXPECT_EQ(prompt_of(second), prompt_of(inline_form));
-  EXPECT_THAT(second.body, AllOf(HasSubstr("\"status\":\"incomplete\""),
-                                 HasSubstr("\"reason\":\"max_output_tokens\""),
-                                 HasSubstr("\"previous_response_id\":\"" + id + "\"")));
+  EXPECT_THAT(second.body, HasSubstr("\"previous_response_id\":\"" + id + "\""));
 }
 
 TEST(ResponsesTest, RunningResponseIsSeenButNotContinued) {

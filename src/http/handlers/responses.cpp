@@ -75,7 +75,8 @@ asio::awaitable<void> send_streamed(HttpExchange& exchange, ResponseRun& run) {
   }
   exchange.watch_peer(nullptr);
   if (run.refusal() && !sse.has_begun()) {
-    co_await exchange.send_error(*run.refusal());
+    Error error = *run.refusal();
+    co_await exchange.send_error(std::move(error));
   } else if (!is_delivered || !run.is_finished()) {
     co_await give_up(exchange, run);
   } else {
@@ -164,8 +165,8 @@ asio::awaitable<Result<int>> count_input_tokens(HttpExchange& exchange,
 
 asio::awaitable<void> CreateResponseHandler::handle(HttpExchange& exchange) const {
   if (exchange.request().is_websocket_upgrade()) {
-    co_await exchange.send_error(
-        Error{ErrorCode::kMalformedRequest, "a WebSocket handshake is a GET"});
+    Error error{ErrorCode::kMalformedRequest, "a WebSocket handshake is a GET"};
+    co_await exchange.send_error(std::move(error));
     co_return;
   }
   auto model = exchange.context().service.accepting_model();
@@ -249,7 +250,8 @@ asio::awaitable<void> CancelResponseHandler::handle(HttpExchange& exchange) cons
   const bool has_ended =
       co_await end->event.wait_until(exchange.context().clock.now() + kCancelTime);
   if (!has_ended) {
-    co_await exchange.send_error(Error{ErrorCode::kEngineError, "the response did not end"});
+    Error error{ErrorCode::kEngineError, "the response did not end"};
+    co_await exchange.send_error(std::move(error));
     co_return;
   }
   HttpResponse answer = json_response(200, std::move(end->json));
@@ -269,7 +271,8 @@ asio::awaitable<void> InputTokensHandler::handle(HttpExchange& exchange) const {
     co_return;
   }
   if (!(*model)->is_called(request->model)) {
-    co_await exchange.send_error(model_not_found(request->model));
+    Error error = model_not_found(request->model);
+    co_await exchange.send_error(std::move(error));
     co_return;
   }
   auto earlier = find_earlier(exchange, request->previous_response_id);

@@ -60,8 +60,8 @@ asio::awaitable<void> ResponsesWebsocketHandler::handle(HttpExchange& exchange) 
   }
   const WebsocketPlace place(exchange.context().num_websockets);
   if (!place.is_within(exchange.context().options.websocket.max_connections)) {
-    co_await exchange.send_error(
-        Error{ErrorCode::kServerOverloaded, "too many WebSocket connections"});
+    Error error{ErrorCode::kServerOverloaded, "too many WebSocket connections"};
+    co_await exchange.send_error(std::move(error));
     co_return;
   }
   co_await run_websocket_session(exchange, std::move(*key));
