@@ -105,7 +105,7 @@ void App::supervise() {
     watch_engine();
   } else {
     has_failed_ = true;
-    ShutdownSignals::raise_from_inside();
+    signals_.notify();
   }
 }
 
@@ -177,7 +177,7 @@ void App::watch_engine() {
     if (!loaded_.served || loaded_.served->engine->snapshot()->healthy) continue;
     logger_.write(LogLevel::kError, "error", "an invariant of the engine is broken; draining");
     has_failed_ = true;
-    ShutdownSignals::raise_from_inside();
+    signals_.notify();
     return;
   }
 }
@@ -201,7 +201,7 @@ void App::drain() {
   std::thread waiter([this, &is_drained] {
     service_.wait_until_drained(kCloseGrace);
     is_drained = true;
-    ShutdownSignals::raise_from_inside();
+    signals_.notify();
   });
   (void)signals_.wait();
   if (!is_drained) {

@@ -14,16 +14,18 @@ Command parse(std::vector<const char*> arguments) {
 }
 
 TEST(CliTest, FlagsOfServeBecomeSettings) {
-  const Command command = parse({"serve", "--model", "m.gguf", "--port", "9000", "--threads", "2", "--weights", "f32"});
+  const Command command =
+      parse({"serve", "--model", "m.gguf", "--port", "9000", "--threads", "2", "--weights", "f32"});
 
   ASSERT_TRUE(std::holds_alternative<ServeCommand>(command));
   EXPECT_THAT(std::get<ServeCommand>(command).sources.settings,
-              ElementsAre(Pair("model.path", "m.gguf"), Pair("http.port", "9000"), Pair("compute.threads", "2"),
-                          Pair("model.weights", "f32")));
+              ElementsAre(Pair("model.path", "m.gguf"), Pair("http.port", "9000"),
+                          Pair("compute.threads", "2"), Pair("model.weights", "f32")));
 }
 
 TEST(CliTest, NamedFlagsComeAfterSetSoThatTheyWin) {
-  const Command command = parse({"serve", "--port", "1", "--set", "http.port=2", "--set", "log.file=a=b"});
+  const Command command =
+      parse({"serve", "--port", "1", "--set", "http.port=2", "--set", "log.file=a=b"});
 
   ASSERT_TRUE(std::holds_alternative<ServeCommand>(command));
   EXPECT_THAT(std::get<ServeCommand>(command).sources.settings,
@@ -39,8 +41,12 @@ TEST(CliTest, ConfigFileIsPassedOn) {
 }
 
 TEST(CliTest, WrongUseEndsWithStatusTwo) {
-  for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{
-           {}, {"dance"}, {"serve", "--prot", "1"}, {"serve", "--set", "novalue"}, {"serve", "--set", "=x"}}) {
+  for (const std::vector<const char*>& arguments :
+       std::vector<std::vector<const char*>>{{},
+                                             {"dance"},
+                                             {"serve", "--prot", "1"},
+                                             {"serve", "--set", "novalue"},
+                                             {"serve", "--set", "=x"}}) {
     const Command command = parse(arguments);
 
     ASSERT_TRUE(std::holds_alternative<ExitCommand>(command));

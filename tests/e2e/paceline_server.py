@@ -26,7 +26,7 @@ class PacelineServer:
         for key, value in settings.items():
             command += ["--set", f"{key.replace('__', '.')}={value}"]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                        env={k: v for k, v in os.environ.items() if k != "PACELINE_MODEL"})
+                                        env={k: v for k, v in os.environ.items() if not k.startswith("PACELINE_")})
         self.banner = ""
         self.port = self._read_port()
         self.url = f"http://127.0.0.1:{self.port}"
