@@ -26,8 +26,7 @@ namespace paceline {
 /// thread waits for a signal.
 class App {
  public:
-  /// Throws std::runtime_error when the log file cannot be opened. Requires: `signals` was made
-  /// before any thread.
+  /// Throws std::runtime_error when the log file cannot be opened.
   App(Config config, OpenedModel model, Isa isa, const ShutdownSignals& signals);
   ~App();
   App(const App&) = delete;
