@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -376,6 +377,38 @@ TEST(WebsocketTest, BadPayloadsDoNotTouchWhatRuns) {
   }
 }
 
+TEST(WebsocketTest, LargeMessagesAreParsedToo) {
+  ServiceFixture fixture;
+  WebsocketClient client(fixture.port());
+
+  client.send_text(create(std::string(1000000, 'w'), R"(,"stream_id":"a")"));
+  const std::string too_long = client.read_text();
+  client.send_text(create(std::string(1000000, 'w'), R"(,"stream_id":"a","top_p":2)"));
+  const std::string wrong = client.read_text();
+
+  EXPECT_THAT(too_long, AllOf(HasSubstr("context_length_exceeded"), HasSubstr(R"("param":"input")"),
+                              HasSubstr(R"("stream_id":"a")")));
+  EXPECT_THAT(wrong, AllOf(HasSubstr(R"("param":"top_p")"), HasSubstr(R"("stream_id":"a")")));
+}
+
+TEST(WebsocketTest, ConnectionsThatAreDroppedLeaveNothing) {
+  ServiceFixture fixture;
+  for (int round = 0; round < 10; ++round) {
+    std::vector<std::unique_ptr<WebsocketClient>> clients;
+    for (int i = 0; i < 20; ++i) {
+      clients.push_back(std::make_unique<WebsocketClient>(fixture.port()));
+      clients.back()->send_text(create("endless", R"(,"max_output_tokens":3000)"));
+    }
+    for (const auto& client : clients) client->connection().reset();
+  }
+
+  EXPECT_TRUE(nothing_runs(fixture));
+  EXPECT_EQ(fixture.metric("paceline_ws_connections_total"), 200);
+  EXPECT_EQ(fixture.metric("paceline_ws_lanes"), 0);
+  EXPECT_TRUE(
+      ServiceFixture::eventually([&fixture] { return fixture.server().num_connections() == 0; }));
+}
+
 TEST(WebsocketTest, TooManyRefusalsInAMinuteCloseTheConnection) {
   WebsocketOptions websocket;
   websocket.max_errors_per_minute = 5;
@@ -561,6 +594,7 @@ TEST(WebsocketTest, SlowReaderIsPausedAndThenClosed) {
   EXPECT_TRUE(ServiceFixture::eventually([&fixture] {
     return fixture.metric_sum("paceline_cancellations_total", "cause=\"slow_reader\"") == 1;
   }));
+  EXPECT_EQ(client.read_close(), 1008);
   EXPECT_TRUE(nothing_runs(fixture));
 }
 
