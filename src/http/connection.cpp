@@ -173,6 +173,10 @@ void Connection::close(ConnectionEnd reason) {
 Connection::Socket Connection::release_socket(std::function<void(StopKind)> on_stop) {
   on_stop_ = std::move(on_stop);
   end_ = ConnectionEnd::kServer;
+  if (is_reading_) {
+    error_code ignored;  // a wait that cannot be cancelled ends with the socket
+    socket_.cancel(ignored);
+  }
   if (is_stopping_) {
     asio::post(executor_, [self = shared_from_this()] {
       if (self->on_stop_) self->on_stop_(StopKind::kGoingAway);

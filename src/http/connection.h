@@ -76,7 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   /// Gives the socket to a handler that speaks another protocol; input() keeps what was received.
   /// `on_stop` is called on the strand when the server ends: once with kGoingAway, and with kNow
-  /// when its patience is over. Requires: nothing is watched, read or written.
+  /// when its patience is over. Requires: nothing is watched or written.
   [[nodiscard]] Socket release_socket(std::function<void(StopKind)> on_stop);
 
   [[nodiscard]] bool is_stopping() const { return is_stopping_; }
