@@ -57,6 +57,8 @@ class WebsocketSession final : public WebsocketHost,
   void on_response_end() override;
   void on_task_end(const std::exception_ptr& failure);
 
+  void note_open();
+  void note_close();
   asio::awaitable<void> read_messages();
   asio::awaitable<void> write_messages();
   asio::awaitable<bool> write_message(std::string message);
@@ -101,8 +103,7 @@ WebsocketSession::WebsocketSession(HttpExchange& exchange, std::unique_ptr<Webso
       task_ended_(connection_->executor()) {}
 
 asio::awaitable<void> WebsocketSession::run() {
-  context_.metrics.ws_connections.add(1);
-  context_.metrics.ws_connections_total.add();
+  note_open();
   spawn(write_messages());
   spawn(watch_time());
   co_await read_messages();
@@ -112,11 +113,31 @@ asio::awaitable<void> WebsocketSession::run() {
   time_event_.notify();
   co_await stream_->finish(context_.clock.now() + kCloseTime);
   while (num_tasks_ > 0) co_await task_ended_.wait_until(TimePoint::max());
+  note_close();
+}
+
+void WebsocketSession::note_open() {
+  context_.metrics.ws_connections.add(1);
+  context_.metrics.ws_connections_total.add();
+  context_.logger.write(LogRecord(LogLevel::kInfo, "ws_open")
+                            .add("message", "WebSocket opened")
+                            .add("request_id", request_id_)
+                            .add("peer", connection_->peer()));
+}
+
+void WebsocketSession::note_close() {
+  const Duration life = context_.clock.now() - opened_at_;
   context_.metrics.ws_lanes.add(-static_cast<double>(num_lanes_));
   context_.metrics.ws_connections.add(-1);
-  context_.metrics.ws_connection_duration.observe(to_seconds(context_.clock.now() - opened_at_));
+  context_.metrics.ws_connection_duration.observe(to_seconds(life));
   context_.metrics.count_ws_close(stream_->close_code());
   context_.metrics.request_bytes.add(static_cast<double>(stream_->bytes_received()));
+  context_.logger.write(LogRecord(LogLevel::kInfo, "ws_close")
+                            .add("message", "WebSocket closed")
+                            .add("request_id", request_id_)
+                            .add("peer", connection_->peer())
+                            .add("code", stream_->close_code())
+                            .add("total_ms", to_ms(life)));
 }
 
 void WebsocketSession::spawn(asio::awaitable<void> task) {

@@ -607,7 +607,14 @@ TEST(WebsocketTest, EveryCreateHasALineInTheLog) {
   client.send_text("{");
   ASSERT_FALSE(client.read_text().empty());
 
+  client.send_frame(std::string("\x03\xE8", 2), {.opcode = 8});
+  client.connection().finish_sending();
+  ASSERT_TRUE(nothing_runs(fixture));
+
   const auto lines = fixture.log_lines();
+  EXPECT_THAT(lines, Contains(HasSubstr("\"event\":\"ws_open\"")));
+  EXPECT_THAT(lines,
+              Contains(AllOf(HasSubstr("\"event\":\"ws_close\""), HasSubstr("\"code\":1000"))));
   EXPECT_THAT(lines,
               Contains(AllOf(HasSubstr("\"transport\":\"ws\""), HasSubstr("\"stream_id\":\"a\""),
                              HasSubstr("\"status\":200"))));
