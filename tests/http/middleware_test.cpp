@@ -43,6 +43,7 @@ TEST(TraceContextTest, ValidTraceIsContinuedWithAnotherSpan) {
   EXPECT_THAT(header, StartsWith("00-" + trace + "-"));
   EXPECT_EQ(header.substr(52), "-01");
   EXPECT_NE(header.substr(36, 16), "b7ad6b7169203331");
+  ASSERT_TRUE(fixture.wait_until_no_connections());  // the line is written after the answer
   EXPECT_THAT(fixture.log_lines().back(),
               HasSubstr("\"trace_id\":\"" + trace + "\",\"span_id\":\"" + header.substr(36, 16) +
                         "\",\"parent_span_id\":\"b7ad6b7169203331\""));
