@@ -25,7 +25,8 @@ ALLOWED = {
     "engine": {"base", "tokenizer", "sampling", "kvpool", "tenant", "metrics", "speculation", "grammar", "chat",
                "context", "scheduler", "model"},
     "http/openai": {"base", "chat", "engine/request.h", "sampling/sampling_params.h"},
-    "http": {"base", "http/openai", "engine", "chat", "context", "tenant", "tokenizer", "metrics"},
+    "http": {"base", "http/openai", "engine", "chat", "context", "tenant", "tokenizer", "metrics",
+             "sampling/sampling_params.h"},
     "config": {"base", "tenant/tenant.h", "sampling/sampling_params.h"},
     "app": {"*"},
 }
