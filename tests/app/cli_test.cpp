@@ -7,6 +7,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::Pair;
+using testing::UnorderedElementsAre;
 
 Command parse(std::vector<const char*> arguments) {
   arguments.insert(arguments.begin(), "paceline");
@@ -19,8 +20,8 @@ TEST(CliTest, FlagsOfServeBecomeSettings) {
 
   ASSERT_TRUE(std::holds_alternative<ServeCommand>(command));
   EXPECT_THAT(std::get<ServeCommand>(command).sources.settings,
-              ElementsAre(Pair("model.path", "m.gguf"), Pair("http.port", "9000"),
-                          Pair("compute.threads", "2"), Pair("model.weights", "f32")));
+              UnorderedElementsAre(Pair("model.path", "m.gguf"), Pair("http.port", "9000"),
+                                   Pair("compute.threads", "2"), Pair("model.weights", "f32")));
 }
 
 TEST(CliTest, NamedFlagsComeAfterSetSoThatTheyWin) {
