@@ -15,7 +15,6 @@
 #include "chat/message.h"
 #include "engine/request.h"
 #include "http/service_state.h"
-#include "sampling/sampling_params.h"
 
 namespace paceline {
 

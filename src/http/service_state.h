@@ -12,7 +12,6 @@
 #include "base/error.h"
 #include "chat/chat_template.h"
 #include "engine/engine.h"
-#include "sampling/sampling_params.h"
 #include "tokenizer/tokenizer.h"
 
 namespace paceline {

@@ -26,6 +26,25 @@ double num_cancelled(const ServiceFixture& fixture, std::string_view cause) {
   return fixture.metric_sum("paceline_cancellations_total", "cause=\"" + std::string(cause) + "\"");
 }
 
+/// Sends requests in this order, each on a connection of its own, while the engine is held in the
+/// first one's first step; then lets it go on. With max_running 1 the first one runs and the others
+/// wait.
+std::vector<RawConnection> send_behind(ServiceFixture& fixture,
+                                       const std::vector<std::string>& requests) {
+  std::vector<RawConnection> connections;
+  fixture.runner().hold();
+  for (const std::string& request : requests) {
+    connections.emplace_back(fixture.port());
+    connections.back().send(request);
+    const auto count = static_cast<double>(connections.size());
+    EXPECT_TRUE(ServiceFixture::eventually(
+        [&] { return fixture.metric_sum("paceline_tokenize_seconds_count") == count; }));
+    EXPECT_TRUE(fixture.runner().wait_until_held());
+  }
+  fixture.runner().release();
+  return connections;
+}
+
 void read_first_events(RawConnection& connection) {
   ASSERT_TRUE(connection.read_until("data: "));
   ASSERT_TRUE(connection.read_at_least(connection.received().size() + 1));
@@ -102,6 +121,23 @@ TEST(DisconnectTest, PipelinedRequestIsNotTakenForALeavingClient) {
   EXPECT_EQ(joined_content(read_reply(connection).events()), "Hello");
   EXPECT_EQ(read_reply(connection).body, R"({"status":"ok"})");
   EXPECT_THAT(read_reply(connection).body, HasSubstr("\"content\":\"Hello\""));
+}
+
+TEST(DisconnectTest, UpgradeBehindAStreamIsServed) {
+  ServiceFixture fixture;
+  fixture.script_chat("Hi", "Hello");
+  RawConnection connection(fixture.port());
+  fixture.runner().hold();
+  connection.send(chat_request("Hi", R"(,"stream":true)"));
+  ASSERT_TRUE(fixture.runner().wait_until_held());
+  connection.send(make_request("GET", "/v1/responses", "",
+                               "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+                               "Sec-WebSocket-Version: 13\r\n"
+                               "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"));
+  fixture.runner().release();
+
+  EXPECT_EQ(joined_content(read_reply(connection).events()), "Hello");
+  EXPECT_EQ(read_reply(connection).status, 101);
 }
 
 TEST(DisconnectTest, GaugesReturnToZeroWhereverRequestsAreAborted) {
@@ -187,30 +223,29 @@ TEST(KeepAliveTest, CommentTellsThePlaceInTheQueue) {
   options.http.sse_keep_alive = milliseconds(20);
   options.scheduler.max_running = 1;
   ServiceFixture fixture(options);
-  RawConnection running(fixture.port());
-  running.send(chat_request("Hi", kLong));
-  ASSERT_TRUE(ServiceFixture::eventually([&] { return fixture.engine().snapshot()->num_running; }));
-  RawConnection waiting(fixture.port());
-  waiting.send(chat_request("Other", R"(,"stream":true,"max_tokens":1)"));
+  std::vector<std::string> requests(20, chat_request("Hi", kLong));
+  requests.push_back(chat_request("Other", R"(,"stream":true,"max_tokens":1)"));
 
-  EXPECT_TRUE(waiting.read_until(": queued position=1"));
+  auto connections = send_behind(fixture, requests);
+
+  EXPECT_TRUE(connections.back().read_until(": queued position="));
 }
 
 TEST(TimeLimitTest, RequestPastItsOwnLimitIsAnswered504) {
   ServiceFixture::Options options;
   options.scheduler.max_running = 1;
   ServiceFixture fixture(options);
-  RawConnection running(fixture.port());
-  running.send(chat_request("Hi", kLong));
-  ASSERT_TRUE(ServiceFixture::eventually([&] { return fixture.engine().snapshot()->num_running; }));
+  auto connections =
+      send_behind(fixture, {chat_request("Hi", kLong),
+                            make_request("POST", "/v1/chat/completions",
+                                         chat_body("Field", R"(,"timeout_ms":20,"stream":true)"),
+                                         "X-Request-Timeout-Ms: 3600000\r\n"),
+                            make_request("POST", "/v1/chat/completions", chat_body("Header"),
+                                         "X-Request-Timeout-Ms: 20\r\n")});
 
-  const HttpReply by_field = fetch(fixture.port(), "POST", "/v1/chat/completions",
-                                   chat_body("Other", R"(,"timeout_ms":20,"stream":true)"),
-                                   "X-Request-Timeout-Ms: 3600000\r\n");
-  const HttpReply by_header = fetch(fixture.port(), "POST", "/v1/chat/completions",
-                                    chat_body("Other"), "X-Request-Timeout-Ms: 20\r\n");
+  for (std::size_t i = 1; i < connections.size(); ++i) {
+    const HttpReply reply = read_reply(connections[i]);
 
-  for (const HttpReply& reply : {by_field, by_header}) {
     EXPECT_EQ(reply.status, 504);
     EXPECT_THAT(reply.body, HasSubstr("\"code\":\"deadline_exceeded\""));
     EXPECT_EQ(reply.header("x-should-retry"), "false");
@@ -223,11 +258,10 @@ TEST(TimeLimitTest, RequestThatWaitsTooLongIsAnswered503) {
   options.scheduler.max_running = 1;
   options.http.queue_timeout = milliseconds(20);
   ServiceFixture fixture(options);
-  RawConnection running(fixture.port());
-  running.send(chat_request("Hi", kLong));
-  ASSERT_TRUE(ServiceFixture::eventually([&] { return fixture.engine().snapshot()->num_running; }));
+  auto connections =
+      send_behind(fixture, {chat_request("Hi", kLong), chat_request("Other", kLong)});
 
-  const HttpReply reply = fetch(fixture.port(), "POST", "/v1/chat/completions", chat_body("Other"));
+  const HttpReply reply = read_reply(connections.back());
 
   EXPECT_EQ(reply.status, 503);
   EXPECT_THAT(reply.body, HasSubstr("\"code\":\"queue_timeout\""));
@@ -240,14 +274,11 @@ TEST(QueueTest, RequestAboveTheBoundIsRefused) {
   options.scheduler.max_running = 1;
   options.scheduler.max_queued = 1;
   ServiceFixture fixture(options);
-  RawConnection running(fixture.port());
-  running.send(chat_request("Hi", kLong));
-  ASSERT_TRUE(ServiceFixture::eventually([&] { return fixture.engine().snapshot()->num_running; }));
-  RawConnection waiting(fixture.port());
-  waiting.send(chat_request("Second", kLong));
-  ASSERT_TRUE(ServiceFixture::eventually([&] { return fixture.engine().snapshot()->num_waiting; }));
+  auto connections = send_behind(
+      fixture,
+      {chat_request("First", kLong), chat_request("Second", kLong), chat_request("Third", kLong)});
 
-  const HttpReply reply = fetch(fixture.port(), "POST", "/v1/chat/completions", chat_body("Third"));
+  const HttpReply reply = read_reply(connections.back());
 
   EXPECT_EQ(reply.status, 503);
   EXPECT_THAT(reply.body, HasSubstr("\"code\":\"server_overloaded\""));
