@@ -10,7 +10,12 @@ case "${1:-}" in
   *) sed -n 2,3p "$0"; exit 2 ;;
 esac
 
-is_installed() { [ "$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null)" = "install ok installed" ]; }
+is_installed() {
+  case "$1" in
+    command:*) command -v "${1#command:}" >/dev/null ;;
+    *) [ "$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null)" = "install ok installed" ] ;;
+  esac
+}
 
 missing_lines() {  # prints each list line of which no alternative is installed
   local line name found
@@ -41,6 +46,7 @@ names=()
 for line in "${missing[@]}"; do
   chosen=
   for name in ${line//|/ }; do
+    case "$name" in command:*) continue ;; esac
     if [ -z "$chosen" ] && apt-cache show "$name" >/dev/null 2>&1; then chosen=$name; fi
   done
   [ -n "$chosen" ] || { echo "setup: this distribution has none of: $line" >&2; exit 2; }
